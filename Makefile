@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+# make [all]    the three programs, into build/
+# make check    every test, the lab included; `make help` lists the rest
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC ?= gcc
+PKG_CONFIG ?= pkg-config
+
+# SANITIZE=address,undefined builds and tests in a folder of its own.
+SANITIZE ?=
+B := build$(if $(SANITIZE),/sanitize)
+
+PKGS := numa hwloc libsystemd libcgroup inih json-c
+CFLAGS ?= -O2 -g
+# Debug builds of a sanitizer keep frames, and stop at the first undefined behaviour.
+SAN_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+NB_CFLAGS := -std=gnu17 -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wpointer-arith -Wwrite-strings -Wundef -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 \
+	-DNB_VERSION='"$(VERSION)"' -Iinclude -Isrc -pthread -MMD -MP $(SAN_FLAGS) \
+	$(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
+NB_LDFLAGS := -pthread $(SAN_FLAGS)
+NB_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lcap
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2))
+
+# --- what is built of what -------------------------------------------------
+# Each folder of src/ is one library, less the main.c that makes a program of it.
+layer = $(patsubst src/%.c,$(B)/obj/%.o,$(filter-out src/$(1)/main.c,$(sort $(wildcard src/$(1)/*.c))))
+LAYERS := core linux report daemon sim ctl
+LIBS := $(foreach l,$(LAYERS),$(B)/libnb$(l).a)
+PROGRAMS := $(B)/numabalanced $(B)/numabalancectl $(B)/numabalance-sim
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+
+.PHONY: all
+all: $(PROGRAMS)
+
+$(B)/numabalanced: $(B)/obj/daemon/main.o $(B)/libnbdaemon.a $(B)/libnblinux.a $(B)/libnbreport.a $(B)/libnbcore.a
+$(B)/numabalancectl: $(B)/obj/ctl/main.o $(B)/libnbctl.a $(B)/libnbreport.a $(B)/libnbcore.a
+$(B)/numabalance-sim: $(B)/obj/sim/main.o $(B)/libnbsim.a $(B)/libnbreport.a $(B)/libnbcore.a
+$(PROGRAMS):
+	$(call say,LD,$@)
+	$(Q)$(CC) $(NB_LDFLAGS) $(LDFLAGS) -o $@ $^ $(NB_LIBS)
+
+define library
+$(B)/libnb$(1).a: $(call layer,$(1)) | $(B)/sources-$(1)
+	$$(call say,AR,$$@)
+	$$(Q)rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
+endef
+$(foreach l,$(LAYERS),$(eval $(call library,$(l))))
+.PHONY: $(foreach l,$(LAYERS),$(B)/sources-$(l))
+$(foreach l,$(LAYERS),$(B)/sources-$(l)): ; @mkdir -p $(B)
+
+$(B)/obj/%.o: src/%.c $(B)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(NB_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+# Built anew when compiler or flags change.
+$(B)/flags: FORCE
+	@mkdir -p $(B) && echo '$(CC) $(subst ','\'',$(NB_CFLAGS) $(CFLAGS) $(LDFLAGS))' >$@.new && \
+	{ cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
+.PHONY: FORCE
+FORCE:
+
+# --- tests -----------------------------------------------------------------
+$(B)/tests/%: tests/unit/%.c $(B)/obj/tests/test_main.o $(LIBS) $(B)/flags
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(NB_CFLAGS) -Itests/unit $(CFLAGS) $(NB_LDFLAGS) $(LDFLAGS) -o $@ $< \
+		$(B)/obj/tests/test_main.o $(B)/libnbdaemon.a $(B)/libnbsim.a $(B)/libnblinux.a $(B)/libnbctl.a \
+		$(B)/libnbreport.a $(B)/libnbcore.a $(NB_LIBS)
+$(B)/obj/tests/test_main.o: tests/unit/test_main.c $(B)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(NB_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+.PHONY: unit
+unit: $(UNIT_TESTS)
+
+-include $(wildcard $(B)/obj/*/*.d $(B)/tests/*.d)
+
+.PHONY: clean
+clean:
+	$(Q)rm -rf build/obj build/tests build/sanitize build/flags $(wildcard build/libnb*.a) $(PROGRAMS)
