@@ -200,10 +200,11 @@ static int finish_group(struct nb_config *c, size_t index, struct nb_config_erro
 					nb_config_load(nb_config_field(c, NULL, k), k));
 	}
 	if (!g->match_cgroup.n && !g->match_comm.n && !g->match_user.n) {
-		nb_config_error_set(e,
-				    "%s:%u: [group %s]: matches nothing (allowed: with at least one "
-				    "of match_cgroup, match_comm, match_user)",
-				    file_of(c, s->header), s->header.line, g->name);
+		nb_config_error_set(
+			e,
+			"%s:%u: [group %s]: matches nothing (allowed: with at least one "
+			"of match_cgroup, match_comm, match_user)",
+			file_of(c, s->header), s->header.line, g->name);
 		return -EINVAL;
 	}
 	if (g->nodes_set && nb_bitmap_subset(&g->nodes, &c->select.exclude_nodes)) {

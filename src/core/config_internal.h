@@ -7,9 +7,9 @@
 
 #include "nb/config.h"
 
-#define NB_CONFIG_LINE_MAX 190 /* bytes; inih splits what is longer than 199 */
-#define NB_CONFIG_NAME_MAX 48  /* bytes; inih cuts names at 49 */
-#define NB_CONFIG_ITEM_MAX 128 /* bytes of one list item, so that it fits a line with its key */
+#define NB_CONFIG_LINE_MAX 190  /* bytes; inih splits what is longer than 199 */
+#define NB_CONFIG_NAME_MAX 48   /* bytes; inih cuts names at 49 */
+#define NB_CONFIG_ITEM_MAX 128  /* bytes of one list item, so that it fits a line with its key */
 #define NB_CONFIG_NODE_MAX 1023 /* the kernel's MAX_NUMNODES is 1,024 at most */
 
 enum nb_section {
@@ -30,8 +30,8 @@ enum nb_type {
 	NB_TYPE_RATE,  /* bytes per second, in whole K; 0: none */
 	NB_TYPE_SHARE, /* permyriad */
 	NB_TYPE_ENUM,
-	NB_TYPE_NAME, /* one name, or nothing */
-	NB_TYPE_LIST, /* struct nb_list */
+	NB_TYPE_NAME,  /* one name, or nothing */
+	NB_TYPE_LIST,  /* struct nb_list */
 	NB_TYPE_NODES, /* struct nb_bitmap of kernel ids */
 };
 
@@ -48,7 +48,7 @@ struct nb_config_key {
 	uint64_t min, max;
 	const struct nb_choice *choices;
 	enum nb_list_kind list_kind;
-	bool supported; /* false: only the default is accepted */
+	bool unsupported; /* only the default is accepted: what it asks for is not there yet */
 	const char *dflt; /* as it stands in the file */
 	const char *meaning;
 };
@@ -74,8 +74,8 @@ void nb_config_store(void *field, const struct nb_config_key *k, uint64_t v);
 uint64_t nb_config_load(const void *field, const struct nb_config_key *k);
 
 /* The value of a scalar's text, or -EINVAL with what is wrong with it. */
-int nb_config_value_parse(const struct nb_config_key *k, const char *text, uint64_t *ret,
-			  char *why, size_t why_size);
+int nb_config_value_parse(const struct nb_config_key *k, const char *text, uint64_t *ret, char *why,
+			  size_t why_size);
 /* Writes a scalar so that it parses to the same value. */
 void nb_config_value_format(const struct nb_config_key *k, uint64_t v, char *buf, size_t size);
 /* "100ms to 1min", "yes, no", … */

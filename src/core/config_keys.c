@@ -12,8 +12,8 @@
 #define PERCENT UINT64_C(100) /* in permyriad */
 
 const char *const nb_section_names[NB_SECTION_COUNT] = {
-	[NB_SECTION_DAEMON] = "daemon",	  [NB_SECTION_ESTIMATOR] = "estimator",
-	[NB_SECTION_SELECT] = "select",	  [NB_SECTION_POLICY] = "policy",
+	[NB_SECTION_DAEMON] = "daemon",   [NB_SECTION_ESTIMATOR] = "estimator",
+	[NB_SECTION_SELECT] = "select",   [NB_SECTION_POLICY] = "policy",
 	[NB_SECTION_MIGRATE] = "migrate", [NB_SECTION_GROUP] = "group",
 };
 
@@ -55,27 +55,27 @@ static const struct nb_choice action[] = {[NB_GROUP_BALANCE] = {"balance", false
 #define BASE_GROUP struct nb_group
 
 #define KEY(s, t, n, f) \
-	.section = NB_SECTION_##s, .type = NB_TYPE_##t, .name = n, .offset = offsetof(BASE_##s, f), \
-	.supported = true
+	.section = NB_SECTION_##s, .type = NB_TYPE_##t, .name = n, .offset = offsetof(BASE_##s, f)
 
 const struct nb_config_key nb_config_keys[NB_CONFIG_N_KEYS] = {
 	{KEY(DAEMON, TIME, "interval", daemon.interval_us), .min = 100 * MS, .max = 60 * SEC,
 	 .dflt = "1s", .meaning = "Time between two samples."},
-	{KEY(DAEMON, TIME, "max_interval", daemon.max_interval_us), .min = 100 * MS, .max = 10 * MIN,
-	 .dflt = "5s",
+	{KEY(DAEMON, TIME, "max_interval", daemon.max_interval_us), .min = 100 * MS,
+	 .max = 10 * MIN, .dflt = "5s",
 	 .meaning = "How far the expensive reads stretch while there is nothing to do."},
 	{KEY(DAEMON, BOOL, "dry_run", daemon.dry_run), .max = 1, .dflt = "no",
 	 .meaning = "Decide and report, but change nothing."},
 	{KEY(DAEMON, BOOL, "restore_on_exit", daemon.restore_on_exit), .max = 1, .dflt = "yes",
 	 .meaning = "Put back every changed CPU mask when the daemon stops."},
-	{KEY(DAEMON, ENUM, "kernel_balancing", daemon.kernel_balancing), .choices = kernel_balancing,
-	 .dflt = "leave",
-	 .meaning = "The kernel's own NUMA balancing: left as it is, or off while the daemon runs."},
+	{KEY(DAEMON, ENUM, "kernel_balancing", daemon.kernel_balancing),
+	 .choices = kernel_balancing, .dflt = "leave",
+	 .meaning =
+		 "The kernel's own NUMA balancing: left as it is, or off while the daemon runs."},
 	{KEY(DAEMON, NAME, "socket_group", daemon.socket_group), .dflt = "",
 	 .meaning = "Members of this group may change things by the control socket."},
 
-	{KEY(ESTIMATOR, TIME, "half_life", estimator.half_life_us), .min = 100 * MS, .max = 10 * MIN,
-	 .dflt = "2s", .meaning = "After this time a measurement counts half."},
+	{KEY(ESTIMATOR, TIME, "half_life", estimator.half_life_us), .min = 100 * MS,
+	 .max = 10 * MIN, .dflt = "2s", .meaning = "After this time a measurement counts half."},
 	{KEY(ESTIMATOR, UINT, "imbalance_pct", estimator.imbalance_pct), .min = 100, .max = 400,
 	 .dflt = "112",
 	 .meaning = "Load that makes a node overloaded, in percent of its capacity."},
@@ -87,7 +87,9 @@ const struct nb_config_key nb_config_keys[NB_CONFIG_N_KEYS] = {
 	{KEY(SELECT, LIST, "exclude_comm", select.exclude_comm), .list_kind = NB_LIST_COMM,
 	 .dflt = "", .meaning = "Commands that are never touched."},
 	{KEY(SELECT, LIST, "include_comm", select.include_comm), .list_kind = NB_LIST_COMM,
-	 .dflt = "", .meaning = "Commands that are balanced although they are service managers, shells or excluded."},
+	 .dflt = "",
+	 .meaning = "Commands that are balanced although they are service managers, shells or "
+		    "excluded."},
 	{KEY(SELECT, LIST, "exclude_user", select.exclude_user), .list_kind = NB_LIST_USER,
 	 .dflt = "", .meaning = "Users whose processes are never touched."},
 	{KEY(SELECT, LIST, "exclude_cgroup", select.exclude_cgroup), .list_kind = NB_LIST_CGROUP,
@@ -128,20 +130,21 @@ const struct nb_config_key nb_config_keys[NB_CONFIG_N_KEYS] = {
 	{KEY(MIGRATE, ENUM, "mover", mover), .choices = mover, .dflt = "auto",
 	 .meaning = "The kernel's call that moves pages."},
 	{KEY(MIGRATE, UINT, "mover_threads", mover_threads), .min = 1, .max = 64, .dflt = "1",
-	 .supported = false, .meaning = "Threads that move the pages of one process."},
+	 .unsupported = true, .meaning = "Threads that move the pages of one process."},
 	{KEY(MIGRATE, SIZE, "whole_limit", whole_limit_bytes), .max = 1024 * GIB, .dflt = "64M",
 	 .meaning = "Up to this size a process is moved by one call."},
-	{KEY(MIGRATE, TIME, "chunk_time", chunk_time_us), .min = MS, .max = 10 * SEC, .dflt = "50ms",
-	 .meaning = "Larger ones are moved in pieces that take about this long."},
+	{KEY(MIGRATE, TIME, "chunk_time", chunk_time_us), .min = MS, .max = 10 * SEC,
+	 .dflt = "50ms", .meaning = "Larger ones are moved in pieces that take about this long."},
 	{KEY(MIGRATE, RATE, "rate_limit", rate_limit_bps), .min = MIB, .max = 1024 * GIB,
 	 .dflt = "none", .meaning = "Upper bound for moving pages."},
 	{KEY(MIGRATE, ENUM, "rate_limit_scope", rate_limit_scope), .choices = rate_scope,
-	 .dflt = "node", .meaning = "What the bound is for: each node, each process, or all together."},
+	 .dflt = "node",
+	 .meaning = "What the bound is for: each node, each process, or all together."},
 	{KEY(MIGRATE, SHARE, "reserve", reserve_pmy), .max = 90 * PERCENT, .dflt = "5%",
 	 .meaning = "Share of a node's memory that stays free."},
-	{KEY(MIGRATE, BOOL, "file_pages", file_pages), .max = 1, .dflt = "no", .supported = false,
+	{KEY(MIGRATE, BOOL, "file_pages", file_pages), .max = 1, .dflt = "no", .unsupported = true,
 	 .meaning = "Move pages of files too."},
-	{KEY(MIGRATE, BOOL, "huge_pages", huge_pages), .max = 1, .dflt = "no", .supported = false,
+	{KEY(MIGRATE, BOOL, "huge_pages", huge_pages), .max = 1, .dflt = "no", .unsupported = true,
 	 .meaning = "Move hugetlb pages too."},
 
 	{KEY(GROUP, LIST, "match_cgroup", match_cgroup), .list_kind = NB_LIST_CGROUP, .dflt = "",

@@ -134,7 +134,8 @@ static int set_list(struct parser *p, int key, struct nb_list *l, const char *te
 		} else {
 			for (end = s; *end && !is_separator(*end); end++)
 				if (*end == '"')
-					return value_error(p, name, "a quote within a name", allowed);
+					return value_error(p, name, "a quote within a name",
+							   allowed);
 		}
 		if (end == s)
 			return value_error(p, name, "an empty name", allowed);
@@ -179,7 +180,8 @@ static int set_nodes(struct parser *p, const struct nb_config_key *k, struct nb_
 static int set_name(struct parser *p, const struct nb_config_key *k, char **field, const char *text)
 {
 	char *copy = NULL, allowed[64], why[96], shown[48];
-	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-$");
+	size_t n =
+		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-$");
 
 	if (text[n] || n > 32) {
 		nb_config_value_allowed(k, allowed, sizeof(allowed));
@@ -327,16 +329,16 @@ static int add_group(struct parser *p, const char *name)
 
 static int enter_group(struct parser *p, const char *name)
 {
-	size_t n = strspn(name,
-			  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:@-");
+	size_t n =
+		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:@-");
 	char shown[64];
 
 	if (!*name)
 		return syntax_error(p, "[group]: has no name (allowed: [group NAME])");
 	if (name[n])
-		return syntax_error(p,
-				    "[group %s]: not a name (allowed: letters, digits and _ . : @ -)",
-				    nb_config_escape(name, shown, sizeof(shown)));
+		return syntax_error(
+			p, "[group %s]: not a name (allowed: letters, digits and _ . : @ -)",
+			nb_config_escape(name, shown, sizeof(shown)));
 	for (size_t i = 0; i < p->c->n_groups; i++)
 		if (strcmp(p->c->groups[i].name, name) == 0) {
 			p->group = i;
@@ -359,8 +361,8 @@ static int enter_section(struct parser *p, const char *start, const char *end)
 	trim(&start, &close);
 	len = (size_t)(close - start);
 	if (len > NB_CONFIG_NAME_MAX)
-		return syntax_error(p, "the section's name has %zu bytes (allowed: at most %d)", len,
-				    NB_CONFIG_NAME_MAX);
+		return syntax_error(p, "the section's name has %zu bytes (allowed: at most %d)",
+				    len, NB_CONFIG_NAME_MAX);
 	memcpy(name, start, len);
 	name[len] = '\0';
 	p->in_section = true;
@@ -408,7 +410,8 @@ static int check_key_line(struct parser *p, const char *start, const char *end)
 				    NB_CONFIG_NAME_MAX);
 	nb_config_escape(name, shown, sizeof(shown));
 	if (name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
-		return syntax_error(p, "\"%s\" is not a key (allowed: letters, digits and _)", shown);
+		return syntax_error(p, "\"%s\" is not a key (allowed: letters, digits and _)",
+				    shown);
 	if (!p->in_section)
 		return syntax_error(p, "%s: stands before the first section (allowed: [SECTION])",
 				    shown);
@@ -442,11 +445,12 @@ static int prepare_line(struct parser *p, const char **start, const char **end)
 		return 0;
 	}
 	if (*end - *start > NB_CONFIG_LINE_MAX)
-		return syntax_error(p, "the line has %td bytes (allowed: at most %d)", *end - *start,
-				    NB_CONFIG_LINE_MAX);
+		return syntax_error(p, "the line has %td bytes (allowed: at most %d)",
+				    *end - *start, NB_CONFIG_LINE_MAX);
 	*end = find_comment(*start, *end);
 	trim(start, end);
-	return **start == '[' ? enter_section(p, *start + 1, *end) : check_key_line(p, *start, *end);
+	return **start == '[' ? enter_section(p, *start + 1, *end)
+			      : check_key_line(p, *start, *end);
 }
 
 /* The reader that inih calls in place of fgets(). */

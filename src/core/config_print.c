@@ -148,17 +148,21 @@ static const char *const section_notes[NB_SECTION_COUNT] = {
 	[NB_SECTION_DAEMON] = "How often it looks, and what it may change.",
 	[NB_SECTION_ESTIMATOR] = "How load is averaged and judged.",
 	[NB_SECTION_SELECT] =
-		"What is balanced. A list holds names or shell patterns, apart by blanks or commas;\n"
-		"# \"quoted\" where a name has one of them. Its key may repeat and adds to what stands\n"
+		"What is balanced. A list holds names or shell patterns, apart by blanks or "
+		"commas;\n"
+		"# \"quoted\" where a name has one of them. Its key may repeat and adds to what "
+		"stands\n"
 		"# there already, also in other files; with no value it empties the list.\n"
-		"# A pattern of a control group with a slash is its path and holds all below it; one\n"
+		"# A pattern of a control group with a slash is its path and holds all below it; "
+		"one\n"
 		"# without a slash is a name anywhere in the path.",
 	[NB_SECTION_POLICY] = "What is worth moving, and where to.",
 	[NB_SECTION_MIGRATE] = "How memory is moved.",
-	[NB_SECTION_GROUP] =
-		"Any number of groups; the first one that matches a process wins. Of each match_ key\n"
-		"# that is given, one pattern has to match. A group takes every key of [policy] and\n"
-		"# [migrate] too, for its own processes.",
+	[NB_SECTION_GROUP] = "Any number of groups; the first one that matches a process wins. Of "
+			     "each match_ key\n"
+			     "# that is given, one pattern has to match. A group takes every key "
+			     "of [policy] and\n"
+			     "# [migrate] too, for its own processes.",
 };
 
 static void print_shipped_key(const struct nb_config_key *k, const char *prefix, FILE *out)
@@ -174,7 +178,8 @@ int nb_config_print_shipped(FILE *out)
 {
 	fputs("# Configuration of numabalanced. What is commented out shows the default.\n"
 	      "# Files beside it in a folder of the same name with .d added, ending in .conf, are\n"
-	      "# read after it in the order of their names; a later value replaces an earlier one.\n"
+	      "# read after it in the order of their names; a later value replaces an earlier "
+	      "one.\n"
 	      "# Times take ms, s or min; sizes K, M or G; rates K/s, M/s or G/s; shares %.\n"
 	      "# A comment begins with # or ; at the start of a line, or behind a blank.\n",
 	      out);

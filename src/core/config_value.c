@@ -147,8 +147,8 @@ static int parse_bool(const char *text, uint64_t *ret)
 	static const struct {
 		const char *name;
 		bool value;
-	} words[] = {{"yes", true}, {"no", false}, {"true", true}, {"false", false},
-		     {"on", true},  {"off", false}, {"1", true},   {"0", false}};
+	} words[] = {{"yes", true}, {"no", false},  {"true", true}, {"false", false},
+		     {"on", true},  {"off", false}, {"1", true},    {"0", false}};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strcmp(text, words[i].name) == 0) {
@@ -198,8 +198,8 @@ static int parse_scalar(const struct nb_config_key *k, const char *text, uint64_
 		     nb_config_escape(text, shown, sizeof(shown)));
 }
 
-int nb_config_value_parse(const struct nb_config_key *k, const char *text, uint64_t *ret,
-			  char *why, size_t why_size)
+int nb_config_value_parse(const struct nb_config_key *k, const char *text, uint64_t *ret, char *why,
+			  size_t why_size)
 {
 	uint64_t v, dflt;
 	char shown[48], unused[8];
@@ -210,7 +210,7 @@ int nb_config_value_parse(const struct nb_config_key *k, const char *text, uint6
 	r = parse_scalar(k, text, &v, why, why_size);
 	if (r < 0)
 		return r;
-	if (!k->supported) {
+	if (k->unsupported) {
 		r = parse_scalar(k, k->dflt, &dflt, unused, sizeof(unused));
 		if (r < 0)
 			return r;
@@ -238,8 +238,8 @@ void nb_config_value_format(const struct nb_config_key *k, uint64_t v, char *buf
 		if (v % 100 == 0)
 			snprintf(buf, size, "%" PRIu64 "%%", v / 100);
 		else
-			snprintf(buf, size, "%" PRIu64 ".%0*" PRIu64 "%%", v / 100,
-				 v % 10 ? 2 : 1, v % 10 ? v % 100 : v % 100 / 10);
+			snprintf(buf, size, "%" PRIu64 ".%0*" PRIu64 "%%", v / 100, v % 10 ? 2 : 1,
+				 v % 10 ? v % 100 : v % 100 / 10);
 		break;
 	case NB_TYPE_RATE:
 	case NB_TYPE_UINT:
@@ -249,7 +249,8 @@ void nb_config_value_format(const struct nb_config_key *k, uint64_t v, char *buf
 			snprintf(buf, size, "%s", k->type == NB_TYPE_RATE ? "none" : "0");
 			break;
 		}
-		/* The largest unit that says it in a whole number; a lone minute reads better in seconds. */
+		/* The largest unit that says it in a whole number; a lone minute reads better in
+		 * seconds. */
 		unit = &m->units[0];
 		for (size_t i = 1; i < sizeof(m->units) / sizeof(m->units[0]) && m->units[i].name;
 		     i++)
@@ -281,7 +282,7 @@ void nb_config_value_allowed(const struct nb_config_key *k, char *buf, size_t si
 {
 	char lo[32], hi[32];
 
-	if (!k->supported) {
+	if (k->unsupported) {
 		snprintf(buf, size, "%s", k->dflt);
 		return;
 	}
@@ -299,7 +300,8 @@ void nb_config_value_allowed(const struct nb_config_key *k, char *buf, size_t si
 	case NB_TYPE_SHARE:
 		nb_config_value_format(k, k->min, lo, sizeof(lo));
 		nb_config_value_format(k, k->max, hi, sizeof(hi));
-		snprintf(buf, size, "%s%s to %s", k->type == NB_TYPE_RATE ? "none, or " : "", lo, hi);
+		snprintf(buf, size, "%s%s to %s", k->type == NB_TYPE_RATE ? "none, or " : "", lo,
+			 hi);
 		break;
 	case NB_TYPE_NAME:
 		snprintf(buf, size, "the name of a group, or nothing");
