@@ -152,7 +152,7 @@ TEST(config_values)
 	CHECK_INT(c->estimator.imbalance_pct, 125);
 	CHECK_INT(c->select.min_cpu_pmy, 25);
 	CHECK_INT(c->select.min_memory_bytes, 1LL << 30);
-	REQUIRE(c->select.exclude_comm.n == 4);
+	REQUIRE(c->select.exclude_comm.n == 5);
 	CHECK_STR(c->select.exclude_comm.items[0], "qemu*");
 	CHECK_STR(c->select.exclude_comm.items[1], "Web Content");
 	CHECK_STR(c->select.exclude_comm.items[2], "#hash");
@@ -306,6 +306,29 @@ TEST(config_bad_files)
 	free_names(names, n);
 }
 
+/* The texts are the same already; so may wrong ones be. */
+static bool same_values(const struct nb_config *a, const struct nb_config *b)
+{
+	bool same = memcmp(&a->settings, &b->settings, sizeof(a->settings)) == 0 &&
+		    a->daemon.interval_us == b->daemon.interval_us &&
+		    a->daemon.max_interval_us == b->daemon.max_interval_us &&
+		    a->estimator.half_life_us == b->estimator.half_life_us &&
+		    a->select.min_cpu_pmy == b->select.min_cpu_pmy &&
+		    a->select.min_memory_bytes == b->select.min_memory_bytes &&
+		    a->select.numa_maps_limit_bytes == b->select.numa_maps_limit_bytes &&
+		    a->select.exclude_comm.n == b->select.exclude_comm.n &&
+		    nb_bitmap_equal(&a->select.exclude_nodes, &b->select.exclude_nodes);
+
+	for (size_t i = 0; same && i < a->select.exclude_comm.n; i++)
+		same = strcmp(a->select.exclude_comm.items[i], b->select.exclude_comm.items[i]) ==
+		       0;
+	for (size_t i = 0; same && i < a->n_groups; i++)
+		same = memcmp(&a->groups[i].settings, &b->groups[i].settings,
+			      sizeof(a->groups[i].settings)) == 0 &&
+		       nb_bitmap_equal(&a->groups[i].nodes, &b->groups[i].nodes);
+	return same;
+}
+
 /* Printed, parsed and printed again: the same text; with origins the same values. */
 static bool round_trip(const char *name, const struct nb_config *c)
 {
@@ -324,11 +347,10 @@ static bool round_trip(const char *name, const struct nb_config *c)
 		if (!same)
 			test_fail(__FILE__, __LINE__, "%s: differs:\n%s---\n%s---\n%s", name, one,
 				  three, four);
-		for (size_t i = 0; same && i < c->n_groups; i++)
-			same = memcmp(&c->groups[i].settings, &again->groups[i].settings,
-				      sizeof(struct nb_settings)) == 0;
-		if (!same)
-			test_fail(__FILE__, __LINE__, "%s: settings of a group differ", name);
+		if (same && !same_values(c, again)) {
+			test_fail(__FILE__, __LINE__, "%s: values differ", name);
+			same = false;
+		}
 	}
 	free(one);
 	free(two);
