@@ -64,6 +64,14 @@ $(B)/flags: FORCE
 .PHONY: FORCE
 FORCE:
 
+# The shipped configuration is written from the table of keys; a test compares.
+$(B)/print-conf: conf/print-conf.c $(B)/libnbcore.a $(B)/flags
+	$(call say,LD,$@)
+	$(Q)$(CC) $(NB_CFLAGS) $(CFLAGS) $(NB_LDFLAGS) $(LDFLAGS) -o $@ $< $(B)/libnbcore.a $(NB_LIBS)
+.PHONY: conf
+conf: $(B)/print-conf
+	$(Q)$< >conf/numabalanced.conf.new && mv conf/numabalanced.conf.new conf/numabalanced.conf
+
 # --- tests -----------------------------------------------------------------
 $(B)/tests/%: tests/unit/%.c $(B)/obj/tests/test_main.o $(LIBS) $(B)/flags
 	$(call say,LD,$@)
@@ -77,7 +85,7 @@ $(B)/obj/tests/test_main.o: tests/unit/test_main.c $(B)/flags
 .PHONY: unit
 unit: $(UNIT_TESTS)
 
--include $(wildcard $(B)/obj/*/*.d $(B)/tests/*.d)
+-include $(wildcard $(B)/obj/*/*.d $(B)/tests/*.d $(B)/*.d)
 
 .PHONY: clean
 clean:
