@@ -220,11 +220,12 @@ static void parse_options(int argc, char **argv)
 static double mark_seconds(uint64_t go_real_ns)
 {
 	struct stat st;
+	double s;
 
 	if (!opt.mark || stat(opt.mark, &st) < 0)
 		return -1;
-	return (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9 -
-	       (double)go_real_ns / 1e9;
+	s = (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9 - (double)go_real_ns / 1e9;
+	return s > 0 ? s : 0;
 }
 
 static void print_share(const char *name, uint64_t local, uint64_t seen)
