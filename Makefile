@@ -32,7 +32,8 @@ layer = $(patsubst src/%.c,$(B)/obj/%.o,$(filter-out src/$(1)/main.c,$(sort $(wi
 LAYERS := core linux report daemon sim ctl
 LIBS := $(foreach l,$(LAYERS),$(B)/libnb$(l).a)
 PROGRAMS := $(B)/numabalanced $(B)/numabalancectl $(B)/numabalance-sim
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+TEST_HELPERS := $(B)/obj/tests/test_main.o $(B)/obj/tests/toy.o
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(filter-out tests/unit/test_main.c,$(wildcard tests/unit/test_*.c)))
 
 .PHONY: all
 all: $(PROGRAMS)
@@ -73,12 +74,12 @@ conf: $(B)/print-conf
 	$(Q)$< >conf/numabalanced.conf.new && mv conf/numabalanced.conf.new conf/numabalanced.conf
 
 # --- tests -----------------------------------------------------------------
-$(B)/tests/%: tests/unit/%.c $(B)/obj/tests/test_main.o $(LIBS) $(B)/flags
+$(B)/tests/%: tests/unit/%.c $(TEST_HELPERS) $(LIBS) $(B)/flags
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(NB_CFLAGS) -Itests/unit $(CFLAGS) $(NB_LDFLAGS) $(LDFLAGS) -o $@ $< \
-		$(B)/obj/tests/test_main.o $(B)/libnbdaemon.a $(B)/libnbsim.a $(B)/libnblinux.a $(B)/libnbctl.a \
+		$(TEST_HELPERS) $(B)/libnbdaemon.a $(B)/libnbsim.a $(B)/libnblinux.a $(B)/libnbctl.a \
 		$(B)/libnbreport.a $(B)/libnbcore.a $(NB_LIBS)
-$(B)/obj/tests/test_main.o: tests/unit/test_main.c $(B)/flags
+$(B)/obj/tests/%.o: tests/unit/%.c $(B)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(NB_CFLAGS) $(CFLAGS) -c -o $@ $<
 

@@ -113,20 +113,11 @@ static uint32_t suits_best(const struct nb_problem *p, uint32_t u)
 	return best;
 }
 
-void nb_search(struct nb_problem *p, const struct nb_config *c)
+int64_t nb_search(struct nb_problem *p, const struct nb_config *c, bool from_home)
 {
-	uint32_t pct = c->estimator.imbalance_pct;
-	int64_t first_us;
-
-	descend(p, pct);
-	first_us = nb_problem_total(p);
-	for (uint32_t u = 0; u < p->n; u++) {
-		p->answer[u] = p->units[u].where;
-		nb_problem_move(p, u, suits_best(p, u));
-	}
-	descend(p, pct);
-	if (nb_problem_total(p) < first_us)
-		return;
-	for (uint32_t u = 0; u < p->n; u++)
-		nb_problem_move(p, u, p->answer[u]);
+	if (from_home)
+		for (uint32_t u = 0; u < p->n; u++)
+			nb_problem_move(p, u, suits_best(p, u));
+	descend(p, c->estimator.imbalance_pct);
+	return nb_problem_total(p);
 }
