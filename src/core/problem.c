@@ -58,6 +58,8 @@ void nb_problem_apply(struct nb_problem *p, uint32_t u, uint32_t place, int sign
 	const struct nb_load *l = &p->units[u].load;
 	const uint32_t *share = p->cpu_pmy + (uint64_t)u * p->n_nodes;
 
+	if (place == NB_STAY && p->units[u].undivided)
+		place = p->units[u].from;
 	if (place != NB_STAY) {
 		if (sign > 0)
 			nb_load_add(&p->load[place], l);
@@ -98,7 +100,12 @@ static uint32_t touched(const struct nb_problem *p, uint32_t u, uint32_t place, 
 			uint32_t n)
 {
 	const uint32_t *share = p->cpu_pmy + (uint64_t)u * p->n_nodes;
-	uint32_t first = place == NB_STAY ? 0 : place, end = place == NB_STAY ? p->n_nodes : place + 1;
+	uint32_t first, end;
+
+	if (place == NB_STAY && p->units[u].undivided)
+		place = p->units[u].from;
+	first = place == NB_STAY ? 0 : place;
+	end = place == NB_STAY ? p->n_nodes : place + 1;
 
 	for (uint32_t k = first; k < end; k++) {
 		bool known = place == NB_STAY && share[k] == 0;

@@ -28,6 +28,7 @@ struct nb_candidate {
 	int64_t stay_us;         /* locality cost as it is */
 	int64_t present_us;      /* stay_us and the cost of running at all: what min_gain is a share of */
 	int64_t hurdle_us;       /* min_gain in µs, and what any disturbance costs */
+	bool undivided;          /* all of it runs on `from` */
 	bool displaced;          /* it is where its group does not want it: must move */
 	uint32_t where;          /* the search's answer: a node or NB_STAY */
 };

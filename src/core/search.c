@@ -38,6 +38,24 @@ static void consider(struct nb_problem *p, const struct step *s, struct step *be
 		*best = *s;
 }
 
+/* Only these can have a step that lowers the cost: some place is cheaper for the unit
+ * itself, or somebody waits where it is. */
+static bool restless(const struct nb_problem *p, uint32_t u)
+{
+	int64_t now_us = nb_problem_cost(p, u, p->units[u].where);
+	const uint32_t *share = p->cpu_pmy + (uint64_t)u * p->n_nodes;
+
+	if (p->units[u].stay_us < now_us)
+		return true;
+	for (uint32_t k = 0; k < p->n_nodes; k++) {
+		bool here = p->units[u].where == NB_STAY ? share[k] > 0 : p->units[u].where == k;
+
+		if (nb_problem_cost(p, u, k) < now_us || (here && p->wait_us[k] > 0))
+			return true;
+	}
+	return false;
+}
+
 static void consider_moves(struct nb_problem *p, uint32_t u, uint32_t pct, struct step *best)
 {
 	if (p->units[u].where != NB_STAY && !p->units[u].displaced) {
@@ -86,6 +104,8 @@ static void descend(struct nb_problem *p, uint32_t pct)
 		struct step best = {0};
 
 		for (uint32_t u = 0; u < p->n; u++) {
+			if (!restless(p, u))
+				continue;
 			consider_moves(p, u, pct, &best);
 			consider_swaps(p, u, &best);
 		}
