@@ -11,7 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "linux/numa_query.h"
+#include "linux/topology.h"
 #include "nb/bitmap.h"
+#include "nb/config.h"
 #include "nb/snapshot.h"
 
 struct nb_memory;
@@ -37,3 +40,25 @@ struct nb_memory_files {
 /* -ENODATA: never read by numa_maps. */
 int nb_memory_files(struct nb_memory *m, struct nb_key key, const struct nb_bitmap *nodes,
 		    struct nb_memory_files *ret);
+
+/* --- for the sampler ---------------------------------------------------------- */
+
+int nb_memory_new(struct nb_memory **ret);
+struct nb_memory *nb_memory_free(struct nb_memory *m); /* NULL-safe */
+
+/* Fills the memory of these processes of the snapshot (indexes): node_bytes, the
+ * source and its time, policy flags; anon_bytes gets the shared memory that only
+ * the process has. Reads anew those that need it most, as far as the time allows.
+ * On a machine with one node nothing is read: all memory is there. */
+int nb_memory_fill(struct nb_memory *m, const struct nb_procfs *fs, const struct nb_topology *t,
+		   const struct nb_config *c, struct nb_snapshot *s, const uint32_t *processes,
+		   uint32_t n);
+
+/* How many files were read or processes queried, and what it took. */
+struct nb_memory_cost {
+	uint64_t n_maps, n_queries, time_us;
+};
+struct nb_memory_cost nb_memory_cost(const struct nb_memory *m);
+
+/* For tests: read also on one node; the queries' system call. */
+void nb_memory_test(struct nb_memory *m, bool one_node_too, nb_query_pages query);

@@ -43,6 +43,7 @@ struct nb_stat {
 	uint64_t utime, stime; /* clock ticks */
 	uint64_t n_threads;
 	uint64_t start;        /* clock ticks after boot */
+	uint64_t vsize_bytes;  /* 0: no user memory */
 	uint64_t rss_pages;
 	uint32_t processor;
 	uint32_t rt_priority;

@@ -59,6 +59,7 @@ int nb_parse_stat(const char *text, size_t len, struct nb_stat *ret)
 	s.stime = v[15];
 	s.n_threads = v[20];
 	s.start = v[22];
+	s.vsize_bytes = v[23];
 	s.rss_pages = v[24];
 	s.processor = (uint32_t)v[39];
 	s.rt_priority = (uint32_t)v[40];
