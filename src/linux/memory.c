@@ -377,8 +377,10 @@ static int look(struct nb_memory *m, const struct nb_topology *t, const struct n
 			break;
 		}
 		e->tick = m->tick;
-		if (e->gen != t->gen)
+		if (e->seen.valid && e->gen != t->gen) {
 			e->seen.valid = false;
+			e->seen.tried_us = 0;
+		}
 		m->due[i].process = processes[i];
 		m->due[i].anon_bytes = p->anon_bytes;
 		m->due[i].seen = e->seen;

@@ -11,7 +11,8 @@
 #define SHARE 100               /* one part in so many of the time */
 #define CREDIT_MAX_US 200000    /* saved up in 20 s */
 #define CREDIT_START_US 100000
-#define DEBT_MAX_US 1000000     /* paid back in 100 s */
+#define DEBT_MAX_US 200000      /* paid back in 20 s */
+#define FOLLOW_DEBT_US 100000
 #define TICK_US 250000u
 
 enum nb_memory_urgency nb_memory_urgency(const struct nb_memory_seen *seen, uint64_t now_us,
@@ -79,8 +80,9 @@ bool nb_memory_affords(const struct nb_memory_budget *b, enum nb_memory_urgency 
 		return false;
 	case NB_MEMORY_OLD:
 	case NB_MEMORY_CHANGED:
-	case NB_MEMORY_FOLLOW:
 		return b->credit_us > 0 && b->tick_us < TICK_US;
+	case NB_MEMORY_FOLLOW:
+		return b->credit_us > -FOLLOW_DEBT_US && b->tick_us < TICK_US;
 	case NB_MEMORY_FIRST:
 	case NB_MEMORY_TOUCHED:
 		return b->tick_us < TICK_US;
