@@ -132,7 +132,7 @@ struct nb_snapshot {
 
 	/* capacities, kept over nb_snapshot_begin() */
 	uint32_t cap_nodes, cap_cpus, cap_processes, cap_threads, cap_masks, cap_strings;
-	uint64_t cap_distance, cap_bytes;
+	uint32_t cap_distance, cap_bytes;
 };
 
 int nb_snapshot_new(struct nb_snapshot **ret);
