@@ -159,7 +159,8 @@ int nb_json_plan(const struct nb_report *r, bool acts, struct json_object **ret)
 
 /* --- status --- */
 
-static struct json_object *totals(struct nb_writer *w, const struct nb_report *r, uint64_t lost_ticks)
+static struct json_object *totals(struct nb_writer *w, const struct nb_report *r,
+				  uint64_t lost_ticks)
 {
 	const struct nb_totals *t = &r->totals;
 	struct json_object *o = json_object_new_object(), *failures = json_object_new_object(),

@@ -28,7 +28,7 @@ struct nb_status {
 	const char *version;
 	uint64_t uptime_us;
 	uint64_t interval_us;
-	int kernel_balancing;     /* negative: the kernel has none */
+	int kernel_balancing; /* negative: the kernel has none */
 	uint64_t lost_ticks;
 	const char *config_file;  /* NULL: none was read */
 	const char *reload_error; /* NULL: the last reload went well */

@@ -43,7 +43,7 @@ static size_t character(const unsigned char *p, size_t left, uint32_t *ret_code)
 /* Characters that steer a terminal or disguise a text, rather than being seen. */
 static bool steers(uint32_t c)
 {
-	return c < 0x20 || (c >= 0x7f && c <= 0x9f) || /* control characters */
+	return c < 0x20 || (c >= 0x7f && c <= 0x9f) ||       /* control characters */
 	       c == 0x61c || (c >= 0x200b && c <= 0x200f) || /* marks of direction, no width */
 	       (c >= 0x2028 && c <= 0x202e) || /* separators of lines; embeddings, overrides */
 	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||

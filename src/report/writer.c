@@ -85,11 +85,11 @@ void nb_put_reason(struct nb_writer *w, struct json_object *o, enum nb_reason r)
 }
 
 void nb_put_set(struct nb_writer *w, struct json_object *o, const char *key,
-		    const struct nb_bitmap *set)
+		const struct nb_bitmap *set)
 {
 	struct json_object *array = json_object_new_array();
 
-	NB_BITMAP_FOREACH(bit, set)
+	NB_BITMAP_FOREACH (bit, set)
 		nb_append(w, array, json_object_new_int(bit));
 	nb_put(w, o, key, array);
 }
