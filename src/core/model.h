@@ -48,6 +48,7 @@ struct nb_unit {
 	bool rates_valid;
 	uint64_t util_cap, runnable_cap; /* averages: Σ of its threads' */
 	struct nb_load load;             /* of its threads' runnable averages */
+	uint32_t n_busy;                 /* threads that are runnable at least 5 % of the time */
 	struct nb_unit_history history;
 };
 
@@ -58,8 +59,9 @@ struct nb_cpu_state {
 
 struct nb_node_state {
 	uint32_t id;
-	struct nb_avg util, runnable;
+	struct nb_avg util, runnable, other;
 	uint64_t util_cap, runnable_cap;
+	uint64_t other_cap; /* runnable that no thread in the snapshot accounts for */
 	uint32_t nr_running;
 	enum nb_class class;
 	uint32_t n_in_flight;
