@@ -151,8 +151,8 @@ static int find_group(struct nb_loaded *l, const char *path, struct nb_config_er
 	return 0;
 }
 
-int nb_config_load(const char *path, bool must_exist, struct nb_loaded *ret,
-		   struct nb_config_error *err)
+int nb_config_load_files(const char *path, bool must_exist, struct nb_loaded *ret,
+			 struct nb_config_error *err)
 {
 	_cleanup_loaded_ struct nb_loaded l = {0};
 	int r;

@@ -20,7 +20,7 @@ struct nb_loaded {
 
 /* With must_exist a missing FILE is an error. -EINVAL and others: err says what is
  * wrong, for people, and *ret is untouched. */
-int nb_config_load(const char *path, bool must_exist, struct nb_loaded *ret,
-		   struct nb_config_error *err);
+int nb_config_load_files(const char *path, bool must_exist, struct nb_loaded *ret,
+			 struct nb_config_error *err);
 void nb_loaded_done(struct nb_loaded *l);
 #define _cleanup_loaded_ __attribute__((cleanup(nb_loaded_done)))

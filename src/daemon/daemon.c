@@ -313,7 +313,7 @@ int nb_daemon_reload(struct nb_daemon *d, struct nb_config_error *err)
 	int r;
 
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, nb_now_us());
-	r = nb_config_load(d->options.config_path, d->options.config_must_exist, &new, err);
+	r = nb_config_load_files(d->options.config_path, d->options.config_must_exist, &new, err);
 	if (r == 0) {
 		old = d->loaded;
 		d->loaded = new;

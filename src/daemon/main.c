@@ -117,7 +117,7 @@ static int run(const struct nb_options *o, struct nb_log *log)
 	struct nb_platform *p;
 	int r;
 
-	if (nb_config_load(config_path, o->config != NULL, &loaded, &config_error) < 0) {
+	if (nb_config_load_files(config_path, o->config != NULL, &loaded, &config_error) < 0) {
 		nb_log(log, LOG_ERR, "%s", config_error.text);
 		return EXIT_USAGE;
 	}
