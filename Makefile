@@ -58,6 +58,13 @@ $(B)/obj/%.o: src/%.c $(B)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(NB_CFLAGS) $(CFLAGS) -c -o $@ $<
 
+# The interface that the daemon hands out is the file that documents it.
+$(B)/gen/%.varlink.inc: src/report/%.varlink
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< >$@
+$(B)/obj/report/interface.o: $(B)/gen/io.numabalance.varlink.inc $(B)/gen/org.varlink.service.varlink.inc
+$(B)/obj/report/interface.o: NB_CFLAGS += -I$(B)/gen
+
 # Built anew when compiler or flags change.
 $(B)/flags: FORCE
 	@mkdir -p $(B) && echo '$(CC) $(subst ','\'',$(NB_CFLAGS) $(CFLAGS) $(LDFLAGS))' >$@.new && \
@@ -114,4 +121,4 @@ check: check-build lab-programs
 
 .PHONY: clean
 clean:
-	$(Q)rm -rf build/obj build/tests build/sanitize build/flags $(wildcard build/libnb*.a) $(PROGRAMS)
+	$(Q)rm -rf build/obj build/gen build/tests build/sanitize build/flags $(wildcard build/libnb*.a) $(PROGRAMS)
