@@ -64,6 +64,14 @@ $(B)/flags: FORCE
 .PHONY: FORCE
 FORCE:
 
+# The shipped configuration is written from the table of keys; a test compares.
+$(B)/print-conf: conf/print-conf.c $(B)/libnbcore.a $(B)/flags
+	$(call say,LD,$@)
+	$(Q)$(CC) $(NB_CFLAGS) $(CFLAGS) $(NB_LDFLAGS) $(LDFLAGS) -o $@ $< $(B)/libnbcore.a $(NB_LIBS)
+.PHONY: conf
+conf: $(B)/print-conf
+	$(Q)$< >conf/numabalanced.conf.new && mv conf/numabalanced.conf.new conf/numabalanced.conf
+
 # --- tests -----------------------------------------------------------------
 $(B)/tests/%: tests/unit/%.c $(B)/obj/tests/test_main.o $(LIBS) $(B)/flags
 	$(call say,LD,$@)
@@ -104,7 +112,7 @@ check-fast: check-build
 check: check-build lab-programs
 	$(Q)tests/run $(CHECKS) tests/vm/selftest tests/vm/run
 
--include $(wildcard $(B)/obj/*/*.d $(B)/tests/*.d)
+-include $(wildcard $(B)/obj/*/*.d $(B)/tests/*.d $(B)/*.d)
 
 .PHONY: clean
 clean:

@@ -58,8 +58,9 @@ struct nb_cpu_state {
 
 struct nb_node_state {
 	uint32_t id;
-	struct nb_avg util, runnable;
+	struct nb_avg util, runnable, other;
 	uint64_t util_cap, runnable_cap;
+	uint64_t other_cap; /* runnable that no thread in the snapshot accounts for */
 	uint32_t nr_running;
 	enum nb_class class;
 	uint32_t n_in_flight;

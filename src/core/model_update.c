@@ -256,7 +256,7 @@ static void fold_nodes(struct fold *f)
 	for (uint32_t k = 0; k < m->n_nodes; k++) {
 		struct nb_node_state *n = &m->nodes[k];
 		uint32_t n_cpus = f->s->nodes[k].n_cpus;
-		uint64_t run = f->thread_run_ns[k], wait, util;
+		uint64_t run = f->thread_run_ns[k], wait, util, seen = run + f->thread_wait_ns[k];
 
 		if (f->busy_ns[k] > run)
 			run = f->busy_ns[k];
@@ -264,7 +264,10 @@ static void fold_nodes(struct fold *f)
 		util = rate_cap(run, f->dt_us, (uint64_t)n_cpus * NB_CPU_CAP);
 		nb_avg_add(&n->util, util, f->decay);
 		nb_avg_add(&n->runnable, util + rate_cap(wait, f->dt_us, UINT32_MAX), f->decay);
+		nb_avg_add(&n->other, rate_cap(run + wait > seen ? run + wait - seen : 0, f->dt_us, UINT32_MAX),
+			   f->decay);
 		n->util_cap = nb_avg_value(&n->util);
+		n->other_cap = nb_avg_value(&n->other);
 		n->runnable_cap = nb_avg_value(&n->runnable);
 		n->nr_running = (uint32_t)((n->runnable_cap + NB_CPU_CAP / 2) / NB_CPU_CAP);
 		n->class = nb_classify(n_cpus, n->util_cap, n->runnable_cap, n->nr_running,
