@@ -93,8 +93,11 @@ $(B)/obj/tests/%.o: tests/unit/%.c $(B)/flags
 .PHONY: unit
 unit: $(UNIT_TESTS)
 
-# The workload of the lab's guests: no library but libc.
+# What runs in the lab's guests: no library but libc.
+GUEST_PROGRAMS := $(B)/tests/vm/workload $(B)/tests/vm/masks
 $(B)/tests/vm/workload: $(wildcard tests/vm/workload*.[ch]) $(B)/flags
+$(B)/tests/vm/masks: tests/vm/masks.c $(B)/flags
+$(GUEST_PROGRAMS):
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(NB_CFLAGS)) $(CFLAGS) $(NB_LDFLAGS) $(LDFLAGS) -o $@ \
 		$(filter %.c,$^)
@@ -104,7 +107,7 @@ $(B)/tests/vm/workload: $(wildcard tests/vm/workload*.[ch]) $(B)/flags
 lab: lab-programs
 	$(Q)BUILD=$(B) tests/vm/run
 .PHONY: lab-programs
-lab-programs: $(PROGRAMS) $(B)/tests/vm/workload
+lab-programs: $(PROGRAMS) $(GUEST_PROGRAMS)
 
 # The unit tests run twice, the second time with sanitizers; `make check-fast` leaves
 # the lab out, which takes most of the time.
