@@ -81,9 +81,10 @@ int nb_machine_new(const struct nb_scenario *s, uint64_t seed, struct nb_machine
 	m->cpus = calloc(m->n_cpus, sizeof(*m->cpus));
 	m->processes = calloc(m->n_processes, sizeof(*m->processes));
 	m->threads = calloc(m->n_threads, sizeof(*m->threads));
+	m->turns = calloc(m->n_threads, sizeof(*m->turns));
 	m->bytes = calloc((size_t)m->n_processes * m->n_nodes, sizeof(*m->bytes));
 	if (!m->node_cpus || !m->free_bytes || !m->movers || !m->cpus || !m->processes ||
-	    !m->threads || !m->bytes)
+	    !m->threads || !m->turns || !m->bytes)
 		return -ENOMEM;
 	for (uint32_t k = 0; k < m->n_nodes; k++)
 		m->free_bytes[k] = nb_scenario_memory(s, k) / NB_SIM_PAGE * NB_SIM_PAGE;
@@ -115,6 +116,7 @@ struct nb_machine *nb_machine_free(struct nb_machine *m)
 	free(m->cpus);
 	free(m->processes);
 	free(m->threads);
+	free(m->turns);
 	free(m->bytes);
 	free(m->outcomes);
 	free(m);

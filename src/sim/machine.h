@@ -60,6 +60,12 @@ struct nb_sim_mover {
 	uint64_t credit; /* bytes · µs/s left over from rounding to pages */
 };
 
+/* A runnable thread in the order in which a step's time is given out. */
+struct nb_sim_turn {
+	uint32_t cpu, thread;
+	uint64_t burst_ns;
+};
+
 /* What a stretch of time was like. */
 struct nb_sim_tally {
 	uint64_t run_ns, wait_ns;
@@ -78,6 +84,7 @@ struct nb_machine {
 	struct nb_sim_cpu *cpus;
 	struct nb_sim_process *processes;
 	struct nb_sim_thread *threads;
+	struct nb_sim_turn *turns;   /* scratch, one for each thread */
 	uint64_t *bytes;             /* backing of the processes' rows */
 	struct nb_sim_mover *movers; /* by node */
 	struct nb_outcome *outcomes; /* that nobody fetched yet */

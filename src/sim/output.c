@@ -58,15 +58,18 @@ void nb_sim_print(const struct nb_sim_result *r, FILE *out)
 		fprintf(out, " %s", percent(r->local_pmy[i], a, sizeof(a)));
 	fputc('\n', out);
 	if (r->n_list)
-		fputs("\n   time s   pid name            what   from to      MiB reason\n", out);
+		fputs("\n   time s   pid name            what   from to      MiB  gain ms price ms "
+		      "reason\n",
+		      out);
 	for (uint32_t i = 0; i < r->n_list; i++) {
 		const struct nb_sim_move *m = &r->list[i];
 		char from[12], to[12];
 
-		fprintf(out, "%9s %5d %-15s %-6s %4s %2s %8" PRIu64 " %s",
+		fprintf(out, "%9s %5d %-15s %-6s %4s %2s %8" PRIu64 " %8" PRId64 " %8" PRId64 " %s",
 			seconds(m->at_us, a, sizeof(a)), m->pid, m->comm, what_name(m->what),
 			node(m->from, from, sizeof(from)), node(m->to, to, sizeof(to)),
-			m->bytes >> 20, nb_reason_name(m->reason));
+			m->bytes >> 20, m->gain_us / 1000, m->price_us / 1000,
+			nb_reason_name(m->reason));
 		if (m->exchange)
 			fprintf(out, " (%u)", m->exchange);
 		if (m->error)
@@ -100,6 +103,7 @@ static void json_move(const struct nb_sim_move *m, FILE *out)
 	json_number(out, "from", m->from, m->from != NB_NO_NODE);
 	json_number(out, "to", m->to, m->to != NB_NO_NODE);
 	json_number(out, "bytes", m->bytes, true);
+	fprintf(out, "\"gain_us\":%" PRId64 ",\"price_us\":%" PRId64 ",", m->gain_us, m->price_us);
 	json_number(out, "exchange", m->exchange, m->exchange != 0);
 	fprintf(out, "\"error\":%d}", m->error);
 }

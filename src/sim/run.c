@@ -95,6 +95,8 @@ static int note_move(struct run *run, const struct nb_action *a, const struct nb
 		.from = a->from,
 		.to = a->release ? NB_NO_NODE : a->to,
 		.bytes = o->bytes_moved,
+		.gain_us = a->gain_us,
+		.price_us = a->price_us,
 		.exchange = a->exchange,
 		.reason = a->reason,
 		.error = o->error,

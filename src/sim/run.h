@@ -15,7 +15,8 @@ struct nb_sim_move {
 	uint32_t what;     /* enum nb_what */
 	uint32_t from, to; /* or NB_NO_NODE */
 	uint64_t bytes;
-	uint32_t exchange; /* equal numbers were started together; 0: alone */
+	int64_t gain_us, price_us; /* as predicted */
+	uint32_t exchange;         /* equal numbers were started together; 0: alone */
 	enum nb_reason reason;
 	int error;
 };

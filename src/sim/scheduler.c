@@ -6,6 +6,8 @@
  * node at once, between nodes now and then and only when the nodes themselves are
  * uneven. The kernel's NUMA balancing is not there: memory plays no part.
  */
+#include <stdlib.h>
+
 #include "sim/machine.h"
 
 #define BALANCE_US 50000 /* between nodes; the kernel's interval grows with the domain */
@@ -180,22 +182,61 @@ static void account(struct nb_machine *m, struct nb_sim_thread *t, uint64_t run,
 			(uint64_t)((unsigned __int128)run * p->bytes[cpu->node] / p->total_bytes);
 }
 
-static void run_thread(struct nb_machine *m, struct nb_sim_thread *t, uint32_t sharers)
+/* A thread ran, until `end` of the step, which it shared with others. */
+static void run_thread(struct nb_machine *m, struct nb_sim_thread *t, uint64_t run, uint64_t end)
 {
 	const struct nb_sim_process_spec *spec = m->processes[t->process].spec;
-	uint64_t run = m->scenario->run.step_us * 1000 / sharers;
 
-	if (run > t->burst_ns)
-		run = t->burst_ns;
-	account(m, t, run, run * (sharers - 1));
+	account(m, t, run, end - run);
 	if (t->burst_ns == UINT64_MAX)
 		return;
 	t->burst_ns -= run;
 	if (t->burst_ns > 0)
 		return;
 	t->runnable = false;
-	t->wake_at_us = m->now_us + run * sharers / 1000 +
+	t->wake_at_us = m->now_us + end / 1000 +
 			around(m, spec->period_us * (10000 - spec->duty_pmy) / 10000);
+}
+
+static int compare_turns(const void *a, const void *b)
+{
+	const struct nb_sim_turn *x = a, *y = b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	if (x->burst_ns != y->burst_ns)
+		return x->burst_ns < y->burst_ns ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+/* All threads of a CPU run at the same pace until the shortest burst ends, the rest
+ * from there on faster, and so on: who comes i-th in that order has run r(i) at the
+ * time r(1) + … + r(i-1) + r(i) · (threads from i on). */
+static void run_threads(struct nb_machine *m)
+{
+	uint64_t used = 0, step_ns = m->scenario->run.step_us * 1000;
+	uint32_t n = 0, left = 0;
+
+	for (uint32_t i = 0; i < m->n_threads; i++)
+		if (m->threads[i].runnable)
+			m->turns[n++] =
+				(struct nb_sim_turn){m->threads[i].cpu, i, m->threads[i].burst_ns};
+	qsort(m->turns, n, sizeof(*m->turns), compare_turns);
+	for (uint32_t i = 0; i < n; i++) {
+		struct nb_sim_turn *turn = &m->turns[i];
+		uint64_t run;
+
+		if (left == 0) { /* the first one of its CPU */
+			used = 0;
+			left = m->cpus[turn->cpu].n_runnable;
+		}
+		run = (step_ns - used) / left;
+		if (run > turn->burst_ns)
+			run = turn->burst_ns;
+		run_thread(m, &m->threads[turn->thread], run, used + run * left);
+		used += run;
+		left--;
+	}
 }
 
 void nb_scheduler_step(struct nb_machine *m)
@@ -210,10 +251,7 @@ void nb_scheduler_step(struct nb_machine *m)
 			wake(m, t);
 	}
 	balance(m);
-	for (uint32_t i = 0; i < m->n_threads; i++)
-		if (m->threads[i].runnable)
-			run_thread(m, &m->threads[i], m->cpus[m->threads[i].cpu].n_runnable);
-	/* Counted at the end: all of a CPU's threads shared the same step. */
+	run_threads(m);
 	for (uint32_t c = 0; c < m->n_cpus; c++)
 		m->cpus[c].n_runnable = 0;
 	for (uint32_t i = 0; i < m->n_threads; i++)
