@@ -125,7 +125,7 @@ static int add_action(struct nb_planning *pl, uint32_t u, uint32_t to, uint32_t 
 	a->exchange = exchange_size > 0 ? (exchange ? exchange : *ret_id) : 0;
 	a->exchange_size = exchange_size;
 	a->takes_slot = exchange_size == 0;
-	a->from = c->from;
+	a->from = nb_problem_leaves(pl->p, u, to);
 	a->to = to;
 	r = nb_bitmap_set(&a->cpu_nodes, to);
 	if (memory) {
@@ -171,17 +171,17 @@ static enum nb_reason against_single(struct nb_planning *pl, uint32_t u)
 static bool exchangeable(const struct nb_problem *p, uint32_t u)
 {
 	return p->units[u].where == NB_STAY && p->answer[u] != NB_STAY &&
-	       p->answer[u] != p->units[u].from && p->units[u].settings->swap &&
+	       nb_problem_leaves(p, u, p->answer[u]) != p->answer[u] && p->units[u].settings->swap &&
 	       !nb_problem_with_memory(p, u, p->answer[u]);
 }
 
-/* The unit that gains most of those that want to go from node a to any new node: the
- * breadth-first search below takes them in the order of their pids. */
+/* The shortest ring that u's move closes, by breadth-first search over nodes: edges are
+ * units that want to go from one to the next, taken in the order of their pids. */
 static uint32_t find_ring(struct nb_planning *pl, uint32_t u, uint32_t *us, uint32_t *places)
 {
 	struct nb_problem *p = pl->p;
 	uint32_t n = p->n_nodes, head = 0, tail = 0, k;
-	uint32_t *by = p->wide, *queue = by + n, home = p->units[u].from, length = 0;
+	uint32_t *by = p->wide, *queue = by + n, home = nb_problem_leaves(p, u, p->answer[u]), length = 0;
 
 	for (k = 0; k < n; k++)
 		by[k] = UINT32_MAX;
@@ -192,8 +192,8 @@ static uint32_t find_ring(struct nb_planning *pl, uint32_t u, uint32_t *us, uint
 		uint32_t at = queue[head++];
 
 		for (uint32_t v = 0; v < p->n; v++) {
-			if (v == u || p->units[v].from != at || !exchangeable(p, v) ||
-			    by[p->answer[v]] != UINT32_MAX)
+			if (v == u || !exchangeable(p, v) || by[p->answer[v]] != UINT32_MAX ||
+			    nb_problem_leaves(p, v, p->answer[v]) != at)
 				continue;
 			by[p->answer[v]] = v;
 			queue[tail++] = p->answer[v];
@@ -201,7 +201,7 @@ static uint32_t find_ring(struct nb_planning *pl, uint32_t u, uint32_t *us, uint
 	}
 	if (by[home] == UINT32_MAX)
 		return 0;
-	for (k = home;; k = p->units[by[k]].from) {
+	for (k = home;; k = nb_problem_leaves(p, by[k], p->answer[by[k]])) {
 		us[length] = by[k];
 		places[length] = k;
 		length++;
@@ -310,15 +310,16 @@ static void explain_stay(struct nb_planning *pl, uint32_t u)
 		v->reason = NB_REASON_NO_CPU_ROOM;
 }
 
-int nb_actions_extract(struct nb_planning *pl)
+int nb_actions_extract(struct nb_planning *pl, const uint32_t *places, bool *ret_stuck)
 {
 	struct nb_problem *p = pl->p;
+	bool blocked = false, open = false;
 	uint32_t u;
 	int r;
 
 	for (u = 0; u < p->n; u++) {
-		p->answer[u] = p->units[u].where;
-		note_wish(pl, u, p->answer[u]);
+		p->answer[u] = places[u];
+		pl->plan->verdicts[p->units[u].index].reason = NB_REASON_NONE;
 		nb_problem_move(p, u, NB_STAY);
 	}
 	pl->plan->cost_before_us = nb_problem_total(p);
@@ -328,8 +329,22 @@ int nb_actions_extract(struct nb_planning *pl)
 			return r;
 	}
 	pl->plan->cost_after_us = nb_problem_total(p);
-	for (u = 0; u < p->n; u++)
+	for (u = 0; u < p->n; u++) {
+		enum nb_reason why = pl->plan->verdicts[p->units[u].index].reason;
+
 		if (p->answer[u] == NB_STAY)
 			explain_stay(pl, u);
+		else if (why == NB_REASON_BUSIER_NODE || why == NB_REASON_NO_CPU_ROOM)
+			blocked = true;
+		else
+			open = true;
+	}
+	*ret_stuck = blocked && !open;
 	return 0;
+}
+
+void nb_actions_note_wishes(struct nb_planning *pl)
+{
+	for (uint32_t u = 0; u < pl->p->n; u++)
+		note_wish(pl, u, pl->p->answer[u]);
 }

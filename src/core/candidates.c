@@ -117,6 +117,7 @@ static void add_candidate(struct nb_planning *pl, uint32_t i, const struct nb_gr
 	};
 	nb_model_cpu_share(pl->m, pl->s, i, cpu_pmy);
 	c->from = largest(pl->s, cpu_pmy);
+	c->undivided = cpu_pmy[c->from] == 10000;
 	c->home = largest(pl->s, mem_pmy);
 	c->stay_us = nb_locality_us(pl, settings, c->load.mean_cap, cpu_pmy, mem_pmy);
 	/* All local costs runnable × horizon × penalty; the excess comes on top. */

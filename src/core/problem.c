@@ -16,6 +16,7 @@ void nb_problem_done(struct nb_problem *p)
 	free(p->scratch);
 	free(p->wide);
 	free(p->answer);
+	free(p->first);
 }
 
 int nb_problem_reserve(struct nb_problem *p, const struct nb_snapshot *s)
@@ -40,6 +41,8 @@ int nb_problem_reserve(struct nb_problem *p, const struct nb_snapshot *s)
 		r = NB_GROW(p->wide, p->cap_wide, 4 * (uint64_t)s->n_nodes);
 	if (r == 0)
 		r = NB_GROW(p->answer, p->cap_answer, s->n_processes);
+	if (r == 0)
+		r = NB_GROW(p->first, p->cap_first, s->n_processes);
 	return r;
 }
 
@@ -55,6 +58,8 @@ void nb_problem_apply(struct nb_problem *p, uint32_t u, uint32_t place, int sign
 	const struct nb_load *l = &p->units[u].load;
 	const uint32_t *share = p->cpu_pmy + (uint64_t)u * p->n_nodes;
 
+	if (place == NB_STAY && p->units[u].undivided)
+		place = p->units[u].from;
 	if (place != NB_STAY) {
 		if (sign > 0)
 			nb_load_add(&p->load[place], l);
@@ -95,7 +100,12 @@ static uint32_t touched(const struct nb_problem *p, uint32_t u, uint32_t place, 
 			uint32_t n)
 {
 	const uint32_t *share = p->cpu_pmy + (uint64_t)u * p->n_nodes;
-	uint32_t first = place == NB_STAY ? 0 : place, end = place == NB_STAY ? p->n_nodes : place + 1;
+	uint32_t first, end;
+
+	if (place == NB_STAY && p->units[u].undivided)
+		place = p->units[u].from;
+	first = place == NB_STAY ? 0 : place;
+	end = place == NB_STAY ? p->n_nodes : place + 1;
 
 	for (uint32_t k = first; k < end; k++) {
 		bool known = place == NB_STAY && share[k] == 0;
@@ -141,6 +151,22 @@ int64_t nb_problem_total(const struct nb_problem *p)
 	for (uint32_t k = 0; k < p->n_nodes; k++)
 		total += p->wait_us[k];
 	return total;
+}
+
+uint32_t nb_problem_leaves(const struct nb_problem *p, uint32_t u, uint32_t to)
+{
+	const uint32_t *share = p->cpu_pmy + (uint64_t)u * p->n_nodes;
+	uint32_t best = p->units[u].from;
+
+	if (best != to)
+		return best;
+	for (uint32_t k = 0; k < p->n_nodes; k++)
+		if (k != to && (best == to ? share[k] > 0 :
+					     share[k] > share[best] ||
+						     (share[k] == share[best] &&
+						      p->s->nodes[k].id < p->s->nodes[best].id)))
+			best = k;
+	return best;
 }
 
 bool nb_problem_busier(const struct nb_problem *p, uint32_t from, uint32_t to, uint32_t pct)

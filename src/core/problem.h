@@ -28,6 +28,7 @@ struct nb_candidate {
 	int64_t stay_us;         /* locality cost as it is */
 	int64_t present_us;      /* stay_us and the cost of running at all: what min_gain is a share of */
 	int64_t hurdle_us;       /* min_gain in µs, and what any disturbance costs */
+	bool undivided;          /* all of it runs on `from` */
 	bool displaced;          /* it is where its group does not want it: must move */
 	uint32_t where;          /* the search's answer: a node or NB_STAY */
 };
@@ -44,9 +45,10 @@ struct nb_problem {
 	int64_t *wait_us;            /* n_nodes: the cost of load */
 	uint32_t *scratch;           /* 2 × n_nodes */
 	uint32_t *wide;              /* 4 × n_nodes: scratch of wide.c and actions.c */
-	uint32_t *answer;            /* n: the better of two searches */
+	uint32_t *answer;            /* n: the places that actions are made for */
+	uint32_t *first;             /* n: the answer of the first search */
 	uint32_t cap_units, cap_cost, cap_with, cap_cpu, cap_load, cap_wait, cap_scratch,
-		cap_wide, cap_answer;
+		cap_wide, cap_answer, cap_first;
 };
 
 void nb_problem_done(struct nb_problem *p);
@@ -94,5 +96,9 @@ bool nb_problem_busier(const struct nb_problem *p, uint32_t from, uint32_t to, u
 /* May this unit go there by itself, as busier_node has it? */
 bool nb_problem_may_go(const struct nb_problem *p, uint32_t u, uint32_t to, uint32_t pct);
 
-/* Fills `where` of all units with the best places found. */
-void nb_search(struct nb_problem *p, const struct nb_config *c);
+/* Lowers the total cost from where all units are, or with from_home from each on the node
+ * that suits its memory best. The answer is in `where`. Returns the total. */
+int64_t nb_search(struct nb_problem *p, const struct nb_config *c, bool from_home);
+
+/* The node that a unit leaves when it goes to `to`: where most of it runs but there. */
+uint32_t nb_problem_leaves(const struct nb_problem *p, uint32_t u, uint32_t to);

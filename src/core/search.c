@@ -38,6 +38,24 @@ static void consider(struct nb_problem *p, const struct step *s, struct step *be
 		*best = *s;
 }
 
+/* Only these can have a step that lowers the cost: some place is cheaper for the unit
+ * itself, or somebody waits where it is. */
+static bool restless(const struct nb_problem *p, uint32_t u)
+{
+	int64_t now_us = nb_problem_cost(p, u, p->units[u].where);
+	const uint32_t *share = p->cpu_pmy + (uint64_t)u * p->n_nodes;
+
+	if (p->units[u].stay_us < now_us)
+		return true;
+	for (uint32_t k = 0; k < p->n_nodes; k++) {
+		bool here = p->units[u].where == NB_STAY ? share[k] > 0 : p->units[u].where == k;
+
+		if (nb_problem_cost(p, u, k) < now_us || (here && p->wait_us[k] > 0))
+			return true;
+	}
+	return false;
+}
+
 static void consider_moves(struct nb_problem *p, uint32_t u, uint32_t pct, struct step *best)
 {
 	if (p->units[u].where != NB_STAY && !p->units[u].displaced) {
@@ -86,6 +104,8 @@ static void descend(struct nb_problem *p, uint32_t pct)
 		struct step best = {0};
 
 		for (uint32_t u = 0; u < p->n; u++) {
+			if (!restless(p, u))
+				continue;
 			consider_moves(p, u, pct, &best);
 			consider_swaps(p, u, &best);
 		}
@@ -113,20 +133,11 @@ static uint32_t suits_best(const struct nb_problem *p, uint32_t u)
 	return best;
 }
 
-void nb_search(struct nb_problem *p, const struct nb_config *c)
+int64_t nb_search(struct nb_problem *p, const struct nb_config *c, bool from_home)
 {
-	uint32_t pct = c->estimator.imbalance_pct;
-	int64_t first_us;
-
-	descend(p, pct);
-	first_us = nb_problem_total(p);
-	for (uint32_t u = 0; u < p->n; u++) {
-		p->answer[u] = p->units[u].where;
-		nb_problem_move(p, u, suits_best(p, u));
-	}
-	descend(p, pct);
-	if (nb_problem_total(p) < first_us)
-		return;
-	for (uint32_t u = 0; u < p->n; u++)
-		nb_problem_move(p, u, p->answer[u]);
+	if (from_home)
+		for (uint32_t u = 0; u < p->n; u++)
+			nb_problem_move(p, u, suits_best(p, u));
+	descend(p, c->estimator.imbalance_pct);
+	return nb_problem_total(p);
 }

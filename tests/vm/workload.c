@@ -13,9 +13,10 @@
  *   sample t=0.50 proc=all local=0.000 passes=5.00
  *   process proc=0 pid=71 last_third=1.000 passes=70.50 threads=35.00,35.50
  *   summary procs=4 threads=1 misplaced=204800 before=0.000 mark=3.01 reach95=1.49
- *           last_third=0.998 passes=282.00                          (one line)
+ *           last_third=0.998 passes=282.00 pace_before=31.0 pace=30.5    (one line)
  * t counts from the common start; a pass is one thread once through what it uses. mark is
- * when the marked file appeared; before is the mean until then; reach95 the time from the
+ * when the marked file appeared, and what follows is of the span from there; before is the
+ * mean until then; reach95 the time from the
  * mark (else from the start) to the end of the first half second that was 95 % local, or
  * -1: never. What was not seen is "-".
  */
@@ -29,12 +30,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define WINDOW_NS 500000000ull
-#define MAX_WINDOWS 4096u
 #define SETTLE_NS 600000000ull
 
 struct options opt = {
@@ -46,18 +45,6 @@ struct options opt = {
 };
 struct shared *shared;
 
-struct window {
-	uint64_t end_ns; /* after the start */
-	uint64_t seen, local;
-};
-
-static struct window windows[MAX_WINDOWS];
-static unsigned n_windows;
-static struct {
-	uint64_t seen, local;           /* until now */
-	uint64_t late_seen, late_local; /* in the last third of the time */
-} totals[MAX_PROCS];
-
 static const char usage_text[] =
 	"workload [OPTION…]\n"
 	"  --procs P, --threads T    processes, and threads of each (1, 1)\n"
@@ -68,10 +55,11 @@ static const char usage_text[] =
 	"  --run SET[,SET…]          nodes where its threads start, in turn (0)\n"
 	"  --release-after S[,S…]    seconds until each process releases itself (0)\n"
 	"  --duration S              seconds from the common start (30)\n"
+	"  --span S                  what the summary looks at, from the mark (all the rest)\n"
 	"  --think PERCENT           how busy each thread is (100)\n"
 	"  --grow S                  begins with a quarter of the memory, has all after S seconds\n"
 	"  --thp                     huge pages\n"
-	"  --mark FILE               the time counts from when this file appears\n"
+	"  --mark FILE               the span begins when this file appears\n"
 	"  --ready FILE              gets the pids, when all have started\n";
 
 __attribute__((format(printf, 1, 2))) void die(const char *fmt, ...)
@@ -148,6 +136,7 @@ static void parse_options(int argc, char **argv)
 		{"run", required_argument, NULL, 'r'},
 		{"release-after", required_argument, NULL, 'R'},
 		{"duration", required_argument, NULL, 'd'},
+		{"span", required_argument, NULL, 'S'},
 		{"think", required_argument, NULL, 'k'},
 		{"grow", required_argument, NULL, 'g'},
 		{"thp", no_argument, NULL, 'H'},
@@ -189,6 +178,9 @@ static void parse_options(int argc, char **argv)
 		case 'd':
 			opt.duration_s = parse_number("--duration", optarg, 1, 2000);
 			break;
+		case 'S':
+			opt.span_s = parse_number("--span", optarg, 1, 2000);
+			break;
 		case 'k':
 			opt.busy_pct = parse_number("--think", optarg, 1, 100);
 			break;
@@ -214,123 +206,6 @@ static void parse_options(int argc, char **argv)
 	}
 	if (optind < argc)
 		die("%s: no arguments are taken", argv[optind]);
-}
-
-/* Seconds after the start at which the marked file was made, or -1. */
-static double mark_seconds(uint64_t go_real_ns)
-{
-	struct stat st;
-	double s;
-
-	if (!opt.mark || stat(opt.mark, &st) < 0)
-		return -1;
-	s = (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9 - (double)go_real_ns / 1e9;
-	return s > 0 ? s : 0;
-}
-
-static void print_share(const char *name, uint64_t local, uint64_t seen)
-{
-	if (seen > 0)
-		printf(" %s=%.3f", name, (double)local / (double)seen);
-	else
-		printf(" %s=-", name);
-}
-
-static double thread_passes(const struct proc *p, unsigned t)
-{
-	uint64_t pages = ((uint64_t)opt.mb << 20) / PAGE_BYTES;
-
-	if (opt.private)
-		pages = slice_bytes() / PAGE_BYTES;
-	return (double)atomic_load(&p->thread[t].pages) / (double)pages;
-}
-
-static double proc_passes(const struct proc *p)
-{
-	double sum = 0;
-
-	for (unsigned t = 0; t < opt.threads; t++)
-		sum += thread_passes(p, t);
-	return sum;
-}
-
-static void take_window(uint64_t elapsed_ns)
-{
-	struct window *w = &windows[n_windows];
-	bool late = elapsed_ns * 3 > opt.duration_s * 2000000000ull;
-	double t = (double)elapsed_ns / 1e9, passes = 0;
-
-	*w = (struct window){.end_ns = elapsed_ns};
-	for (unsigned i = 0; i < opt.procs; i++) {
-		struct proc *p = &shared->proc[i];
-		uint64_t seen = 0, local = 0;
-
-		for (unsigned k = 0; k < opt.threads; k++) {
-			seen += atomic_load(&p->thread[k].seen);
-			local += atomic_load(&p->thread[k].local);
-		}
-		seen -= totals[i].seen;
-		local -= totals[i].local;
-		totals[i].seen += seen;
-		totals[i].local += local;
-		if (late) {
-			totals[i].late_seen += seen;
-			totals[i].late_local += local;
-		}
-		w->seen += seen;
-		w->local += local;
-		printf("sample t=%.2f proc=%u", t, i);
-		print_share("local", local, seen);
-		printf(" passes=%.2f\n", proc_passes(p));
-		passes += proc_passes(p);
-	}
-	printf("sample t=%.2f proc=all", t);
-	print_share("local", w->local, w->seen);
-	printf(" passes=%.2f\n", passes);
-	fflush(stdout);
-	if (n_windows < MAX_WINDOWS - 1)
-		n_windows++;
-}
-
-static void print_summary(uint64_t go_real_ns)
-{
-	double mark = mark_seconds(go_real_ns), reach = -1, passes = 0;
-	uint64_t misplaced = 0, before_seen = 0, before_local = 0, late_seen = 0, late_local = 0;
-
-	for (unsigned i = 0; i < opt.procs; i++) {
-		const struct proc *p = &shared->proc[i];
-
-		printf("process proc=%u pid=%d", i, (int)p->pid);
-		print_share("last_third", totals[i].late_local, totals[i].late_seen);
-		printf(" passes=%.2f threads=", proc_passes(p));
-		for (unsigned t = 0; t < opt.threads; t++)
-			printf("%s%.2f", t > 0 ? "," : "", thread_passes(p, t));
-		putchar('\n');
-		misplaced += p->misplaced;
-		passes += proc_passes(p);
-		late_seen += totals[i].late_seen;
-		late_local += totals[i].late_local;
-	}
-	for (unsigned i = 0; i < n_windows; i++) {
-		const struct window *w = &windows[i];
-		double end = (double)w->end_ns / 1e9;
-
-		if (end <= mark) {
-			before_seen += w->seen;
-			before_local += w->local;
-		} else if (reach < 0 && w->seen > 0 && w->local * 100 >= w->seen * 95) {
-			reach = end - (mark > 0 ? mark : 0);
-		}
-	}
-	printf("summary procs=%u threads=%u misplaced=%" PRIu64, opt.procs, opt.threads, misplaced);
-	print_share("before", before_local, before_seen);
-	if (mark >= 0)
-		printf(" mark=%.2f", mark);
-	else
-		printf(" mark=-");
-	printf(reach >= 0 ? " reach95=%.2f" : " reach95=-1", reach);
-	print_share("last_third", late_local, late_seen);
-	printf(" passes=%.2f\n", passes);
 }
 
 static void write_ready(void)

@@ -28,7 +28,7 @@ struct set_list {
 };
 
 struct options {
-	unsigned procs, threads, mb, duration_s, busy_pct, grow_s;
+	unsigned procs, threads, mb, duration_s, busy_pct, grow_s, span_s;
 	bool private, thp;
 	struct set_list place, run;
 	unsigned n_release;
@@ -62,6 +62,10 @@ void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 void read_topology(void);
 uint64_t slice_bytes(void); /* of a thread, with --private */
+/* Of the half second that ends now; the summary of all. */
+void take_window(uint64_t elapsed_ns);
+void print_summary(uint64_t go_real_ns);
+
 void run_process(unsigned index) __attribute__((noreturn));
 void start_all(void);
 uint64_t now_ns(clockid_t clock);

@@ -71,30 +71,91 @@ end_workload() {
 summary() { grep '^summary' /tmp/workload.out | field "$1"; }
 # The share of the last half second.
 local_now() { grep 'proc=all' /tmp/workload.out | tail -n 1 | field local; }
-# passes_between T0 T1: of all processes, in that time.
-passes_at() { awk -v t="$1" '/^sample/ && /proc=all/ { split($2, a, "="); if (a[2] <= t + 0.1) { split($5, b, "="); v = b[2] } } END { print v + 0 }' /tmp/workload.out; }
-
-# masks PID…: the CPUs that each thread may use.
-masks() {
-	for masks_pid in "$@"; do
-		for masks_task in /proc/"$masks_pid"/task/*; do
-			echo "pid=$masks_pid tid=${masks_task##*/} cpus=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$masks_task/status" 2>/dev/null)"
-		done
-	done
-}
-# pages PID…: pages of each process on each node, of its private anonymous memory.
-pages() {
-	for pages_pid in "$@"; do
-		awk -v pid="$pages_pid" '/ anon=/ { for (i = 3; i <= NF; i++) if ($i ~ /^N[0-9]+=/) {
-				split(substr($i, 2), a, "="); n[a[1] + 0] += a[2]; if (a[1] + 0 > max) max = a[1] + 0 } }
-			END { printf "pid=%s", pid; for (k = 0; k <= max; k++) printf " N%d=%d", k, n[k]; print "" }' \
-			"/proc/$pages_pid/numa_maps"
-	done
-}
-# pages_elsewhere NODE PID: pages of a process that are not on the node.
+# pages_elsewhere NODE < masks: pages that are not on the node.
 pages_elsewhere() {
-	pages "$2" | tr ' ' '\n' | awk -F= -v node="N$1" '/^N/ && $1 != node { n += $2 } END { print n + 0 }'
+	tr ' ' '\n' | awk -F= -v node="N$1" '/^N[0-9]+=/ && $1 != node { n += $2 } END { print n + 0 }'
 }
+
 # json_get PATH < JSON: the value at a path, as .tasks[0].pid; json_lines shows all of them.
 json_lines() { awk -f /lab/json.awk; }
 json_get() { json_lines | awk -v path="$1" 'index($0, path "=") == 1 { print substr($0, length(path) + 2); exit }'; }
+
+# --- the daemon ---------------------------------------------------------------
+lab_socket=/run/numabalanced/control.sock
+
+# start_daemon ARGS…: in the background; $daemon is its pid, its log /tmp/daemon.log.
+start_daemon() {
+	numabalanced "$@" >/tmp/daemon.log 2>&1 &
+	daemon=$!
+}
+# daemon_answers: its socket does, within some seconds.
+daemon_answers() { wait_until 15 ctl status >/dev/null 2>&1; }
+ctl() { numabalancectl --socket "$lab_socket" --json "$@"; }
+show_daemon() { tail -n "${1:-15}" /tmp/daemon.log | sed 's/^/# daemon: /'; }
+# end_daemon [SIGNAL]: $daemon_status is its exit status.
+end_daemon() {
+	kill "-${1:-TERM}" "$daemon"
+	wait "$daemon"
+	daemon_status=$?
+}
+
+# status_of PATH, as .mode. task_of PID PATH, as .local_share.
+status_of() { ctl status | json_get "$1"; }
+task_of() { ctl task "$1" | json_get ".task$2"; }
+
+# near A B: two shares that differ by 0.05 at most.
+near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a != "" && b != "" && a != "-" && a - b <= 0.05 && b - a <= 0.05) }'; }
+# Mean of a process (or all) over the last four half seconds.
+recent() {
+	grep "^sample.* proc=$1 " /tmp/workload.out | tail -n 4 | field local |
+		awk '$1 != "-" { s += $1; n++ } END { if (n) printf "%.3f", s / n; else print "-" }'
+}
+
+# balance_run SECONDS ARGS…: the common course of a test: the workload runs alone for three
+# seconds, then with the daemon for so many, and for four without again. Checks what holds
+# of every workload: masks and exit status. Sets $moved (pages, what moved alone taken off).
+balance_run() {
+	balance_span=$1
+	shift
+	start_workload --duration $((balance_span + 10)) --span "$balance_span" "$@"
+	# shellcheck disable=SC2086
+	masks $workload_pids | grep cpus= >/tmp/masks.bound
+	sleep 2
+	balance_alone=$(counter pgmigrate_success)
+	sleep 1
+	balance_base=$(counter pgmigrate_success)
+	mark
+	start_daemon $daemon_args
+	sleep $((balance_span - 3))
+	masks $workload_pids | grep cpus= >/tmp/masks.during
+	balance_status=$(ctl status)
+	balance_tasks=$(ctl tasks)
+	balance_recent=$(recent all)
+	sleep 3
+	moved=$(($(counter pgmigrate_success) - balance_base))
+	end_daemon
+	masks $workload_pids | grep cpus= >/tmp/masks.after
+	end_workload
+	show_daemon
+	note "moved=$moved alone=$((balance_base - balance_alone)) hints=$(counter numa_hint_faults)"
+	expect exit-status "$daemon_status == 0"
+	if [ "$(grep -vc "cpus=0-$((LAB_CPUS - 1))\$" /tmp/masks.after)" = 0 ]; then
+		ok masks-are-back
+	else
+		not_ok masks-are-back "$(tr '\n' ' ' </tmp/masks.after)"
+	fi
+}
+# The bounds of a workload that can be put right: all of it local soon, and it stays so.
+expect_local() {
+	expect local-in-10s "$(summary reach95) > 0 && $(summary reach95) <= 10"
+	expect stays-local "$(summary last_third) >= 0.95"
+	if near "$(echo "$balance_status" | json_get .local_share)" "$balance_recent"; then
+		ok local-share-agrees
+	else
+		not_ok local-share-agrees "daemon: $(echo "$balance_status" | json_get .local_share), workload: $balance_recent"
+	fi
+}
+expect_no_more_moved() {
+	# 1 %: stacks and the like of the processes, that the workload does not count.
+	expect no-more-moved-than-misplaced "$moved <= $(summary misplaced) * 1.01 + 64"
+}
