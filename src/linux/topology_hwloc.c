@@ -35,7 +35,7 @@ static int load(const struct nb_procfs *fs, hwloc_topology_t *ret)
 	/* CPUs and nodes are always there; nothing else is used. Without groups a node
 	 * that is not a whole package would have the CPUs of its parent. */
 	hwloc_topology_set_all_types_filter(t, HWLOC_TYPE_FILTER_KEEP_NONE);
-	hwloc_topology_set_type_filter(t, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_ALL);
+	hwloc_topology_set_type_filter(t, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
 	/* It would bind this thread to every CPU in turn. */
 	hwloc_topology_set_components(t, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
 	if (!fs->live) {
