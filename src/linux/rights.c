@@ -5,7 +5,6 @@
  * can tell. The calls are chosen so that they change nothing.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <numaif.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -64,17 +63,6 @@ static bool has(cap_t caps, cap_value_t value)
 	return caps && cap_get_flag(caps, value, CAP_EFFECTIVE, &set) == 0 && set == CAP_SET;
 }
 
-/* PID 1 is there on every machine, and of another user or with other capabilities. */
-static bool reading_refused(void)
-{
-	int fd = open("/proc/1/numa_maps", O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return errno == EACCES || errno == EPERM || errno == ENOENT;
-	close(fd);
-	return false;
-}
-
 static void append(char *text, size_t size, const char *separator, const char *what)
 {
 	size_t len = strlen(text);
@@ -86,17 +74,16 @@ static void append(char *text, size_t size, const char *separator, const char *w
 void nb_linux_rights(struct nb_rights *ret)
 {
 	struct nb_rights rights = {};
-	char capabilities[64] = "", calls[80] = "", reading[40] = "";
+	char missing[128] = "", calls[80] = "";
 	cap_t caps = cap_get_proc();
-	bool numa_maps = access("/proc/self/numa_maps", F_OK) == 0;
 
 	if (!has(caps, CAP_SYS_NICE)) {
 		rights.missing |= NB_RIGHT_AFFINITY | NB_RIGHT_MOVE;
-		append(capabilities, sizeof(capabilities), ", ", "CAP_SYS_NICE");
+		append(missing, sizeof(missing), ", ", "CAP_SYS_NICE");
 	}
 	if (!has(caps, CAP_SYS_PTRACE)) {
-		rights.missing |= NB_RIGHT_MOVE;
-		append(capabilities, sizeof(capabilities), ", ", "CAP_SYS_PTRACE");
+		rights.missing |= NB_RIGHT_MOVE | NB_RIGHT_READ;
+		append(missing, sizeof(missing), ", ", "CAP_SYS_PTRACE");
 	}
 	cap_free(caps);
 	if (affinity_refused()) {
@@ -111,19 +98,17 @@ void nb_linux_rights(struct nb_rights *ret)
 		rights.missing |= NB_RIGHT_MOVE;
 		append(calls, sizeof(calls), ", ", "migrate_pages");
 	}
-	if (!numa_maps || reading_refused()) {
+	if (access("/proc/self/numa_maps", F_OK) < 0) {
 		rights.missing |= NB_RIGHT_READ;
-		snprintf(reading, sizeof(reading), "%s",
-			 numa_maps ? "numa_maps of others (hidepid?)" : "numa_maps in this kernel");
+		append(missing, sizeof(missing), ", ", "/proc/PID/numa_maps");
 	}
-	if (*capabilities || *reading) {
+	if (*missing) {
 		append(rights.text, sizeof(rights.text), "", "missing: ");
-		append(rights.text, sizeof(rights.text), "", capabilities);
-		if (*reading)
-			append(rights.text, sizeof(rights.text), *capabilities ? ", " : "", reading);
+		append(rights.text, sizeof(rights.text), "", missing);
 	}
 	if (*calls) {
-		append(rights.text, sizeof(rights.text), "; ", "refused by the kernel or a seccomp profile: ");
+		append(rights.text, sizeof(rights.text), "; ",
+		       "refused by the kernel or a seccomp profile: ");
 		append(rights.text, sizeof(rights.text), "", calls);
 	}
 	*ret = rights;
