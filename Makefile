@@ -64,6 +64,14 @@ $(B)/flags: FORCE
 .PHONY: FORCE
 FORCE:
 
+# The shipped configuration is written from the table of keys; a test compares.
+$(B)/print-conf: conf/print-conf.c $(B)/libnbcore.a $(B)/flags
+	$(call say,LD,$@)
+	$(Q)$(CC) $(NB_CFLAGS) $(CFLAGS) $(NB_LDFLAGS) $(LDFLAGS) -o $@ $< $(B)/libnbcore.a $(NB_LIBS)
+.PHONY: conf
+conf: $(B)/print-conf
+	$(Q)$< >conf/numabalanced.conf.new && mv conf/numabalanced.conf.new conf/numabalanced.conf
+
 # --- tests -----------------------------------------------------------------
 $(B)/tests/%: tests/unit/%.c $(B)/obj/tests/test_main.o $(LIBS) $(B)/flags
 	$(call say,LD,$@)
@@ -77,7 +85,31 @@ $(B)/obj/tests/test_main.o: tests/unit/test_main.c $(B)/flags
 .PHONY: unit
 unit: $(UNIT_TESTS)
 
--include $(wildcard $(B)/obj/*/*.d $(B)/tests/*.d)
+# The workload of the lab's guests: no library but libc.
+$(B)/tests/vm/workload: $(wildcard tests/vm/workload*.[ch]) $(B)/flags
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(NB_CFLAGS)) $(CFLAGS) $(NB_LDFLAGS) $(LDFLAGS) -o $@ \
+		$(filter %.c,$^)
+
+# Virtual machines of several nodes; tests/vm/run NAME… runs some of the scenarios.
+.PHONY: lab
+lab: lab-programs
+	$(Q)BUILD=$(B) tests/vm/run
+.PHONY: lab-programs
+lab-programs: $(PROGRAMS) $(B)/tests/vm/workload
+
+# The unit tests run twice, the second time with sanitizers; `make check-fast` leaves
+# the lab out, which takes most of the time.
+CHECKS = $(UNIT_TESTS) $(patsubst $(B)/%,build/sanitize/%,$(UNIT_TESTS)) tests/purity
+.PHONY: check check-fast check-build
+check-build: all unit
+	$(Q)$(MAKE) --no-print-directory SANITIZE=address,undefined unit
+check-fast: check-build
+	$(Q)tests/run $(CHECKS)
+check: check-build lab-programs
+	$(Q)tests/run $(CHECKS) tests/vm/selftest tests/vm/run
+
+-include $(wildcard $(B)/obj/*/*.d $(B)/tests/*.d $(B)/*.d)
 
 .PHONY: clean
 clean:

@@ -27,10 +27,17 @@ enum nb_mover { NB_MOVER_AUTO, NB_MOVER_MIGRATE_PAGES, NB_MOVER_MOVE_PAGES };
 enum nb_rate_scope { NB_RATE_NODE, NB_RATE_PROCESS, NB_RATE_ALL };
 enum nb_group_action { NB_GROUP_BALANCE, NB_GROUP_OBSERVE, NB_GROUP_IGNORE };
 
+enum nb_list_kind {
+	NB_LIST_COMM,   /* the kernel cuts the names of commands at 15 bytes */
+	NB_LIST_USER,
+	NB_LIST_CGROUP, /* a control group holds those below it */
+};
+
 /* A list of names or shell patterns; empty matches nothing. */
 struct nb_list {
 	char **items;
 	size_t n;
+	enum nb_list_kind kind;
 };
 
 /* What can be set for all units in [policy] and [migrate], and anew in a group. */
@@ -91,7 +98,7 @@ struct nb_config {
 	struct nb_group *groups; /* in order of first appearance */
 	size_t n_groups;
 
-	struct nb_config_builder *builder; /* until nb_config_finish() */
+	struct nb_config_builder *builder; /* private: where each value came from */
 };
 
 /* Where and why a text was refused, for people:
@@ -125,8 +132,11 @@ int nb_config_print_shipped(FILE *out);
 const struct nb_group *nb_config_group(const struct nb_config *c, const char *comm,
 				       const char *user, const char *cgroup);
 
-/* True if one of the patterns matches. A comm longer than the kernel's 15 bytes
- * is cut as the kernel cuts it before it is compared. */
+/* True if one of the patterns matches; * and ? stand for any byte, also a slash.
+ * A comm longer than the kernel's 15 bytes is cut as the kernel cuts it before it is
+ * compared, in the text and in the pattern (there up to its first star). A cgroup
+ * pattern with a slash matches that path and all below it, one without a slash
+ * matches any part of the path: "/system.slice", "nginx.service". */
 bool nb_list_match(const struct nb_list *list, const char *text);
 
 static inline void nb_config_freep(struct nb_config **c)

@@ -45,10 +45,12 @@ int nb_model_update(struct nb_model *m, const struct nb_snapshot *s, const struc
 int nb_policy_plan(struct nb_model *m, const struct nb_snapshot *s, const struct nb_config *c,
 		   struct nb_plan *plan);
 
-/* The platform took the action on (slot taken), or answered it (slot free). After
- * an outcome it pays to plan again at once, on the same snapshot. */
+/* The platform took the action on: its slot is taken. */
 int nb_model_started(struct nb_model *m, const struct nb_action *a, uint64_t at_us);
-int nb_model_outcome(struct nb_model *m, const struct nb_outcome *o);
+
+/* The platform answered it: its slot is free. 1: it pays to plan again at once, on the
+ * same snapshot; 0: it does not (nothing was done); -ENOENT: no such action. */
+int nb_model_outcome(struct nb_model *m, const struct nb_outcome *o, const struct nb_config *c);
 
 /* While paused or without rights nothing is planned; the reason says so. */
 void nb_model_hold(struct nb_model *m, enum nb_reason why); /* NB_REASON_NONE: go on */

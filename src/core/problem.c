@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/problem.h"
+
+#include <stdlib.h>
+
+#include "core/grow.h"
+
+void nb_problem_done(struct nb_problem *p)
+{
+	free(p->units);
+	free(p->cost_us);
+	free(p->with_memory);
+	free(p->cpu_pmy);
+	free(p->load);
+	free(p->wait_us);
+	free(p->scratch);
+	free(p->wide);
+	free(p->answer);
+}
+
+int nb_problem_reserve(struct nb_problem *p, const struct nb_snapshot *s)
+{
+	uint64_t cells = (uint64_t)s->n_processes * s->n_nodes;
+	int r;
+
+	r = NB_GROW(p->units, p->cap_units, s->n_processes);
+	if (r == 0)
+		r = NB_GROW(p->cost_us, p->cap_cost, cells);
+	if (r == 0)
+		r = NB_GROW(p->with_memory, p->cap_with, cells);
+	if (r == 0)
+		r = NB_GROW(p->cpu_pmy, p->cap_cpu, cells);
+	if (r == 0)
+		r = NB_GROW(p->load, p->cap_load, s->n_nodes);
+	if (r == 0)
+		r = NB_GROW(p->wait_us, p->cap_wait, s->n_nodes);
+	if (r == 0)
+		r = NB_GROW(p->scratch, p->cap_scratch, 2 * (uint64_t)s->n_nodes);
+	if (r == 0)
+		r = NB_GROW(p->wide, p->cap_wide, 4 * (uint64_t)s->n_nodes);
+	if (r == 0)
+		r = NB_GROW(p->answer, p->cap_answer, s->n_processes);
+	return r;
+}
+
+int64_t nb_problem_wait_us(const struct nb_problem *p, uint32_t node)
+{
+	int64_t waiting = nb_load_waiting_cap(&p->load[node], p->s->nodes[node].n_cpus);
+
+	return waiting * (int64_t)p->horizon_us / NB_CPU_CAP;
+}
+
+void nb_problem_apply(struct nb_problem *p, uint32_t u, uint32_t place, int sign)
+{
+	const struct nb_load *l = &p->units[u].load;
+	const uint32_t *share = p->cpu_pmy + (uint64_t)u * p->n_nodes;
+
+	if (place != NB_STAY) {
+		if (sign > 0)
+			nb_load_add(&p->load[place], l);
+		else
+			nb_load_sub(&p->load[place], l);
+		return;
+	}
+	for (uint32_t k = 0; k < p->n_nodes; k++) {
+		struct nb_load part;
+
+		if (share[k] == 0)
+			continue;
+		/* Tasks are not divisible: a part of them counts as the next whole number. */
+		part = (struct nb_load){
+			.mean_cap = l->mean_cap * share[k] / 10000,
+			.variance = l->variance * share[k] / 10000,
+			.n = (l->n * share[k] + 9999) / 10000,
+		};
+		if (sign > 0)
+			nb_load_add(&p->load[k], &part);
+		else
+			nb_load_sub(&p->load[k], &part);
+	}
+}
+
+void nb_problem_move(struct nb_problem *p, uint32_t u, uint32_t place)
+{
+	nb_problem_apply(p, u, p->units[u].where, -1);
+	nb_problem_apply(p, u, place, 1);
+	p->units[u].where = place;
+	for (uint32_t k = 0; k < p->n_nodes; k++)
+		p->wait_us[k] = nb_problem_wait_us(p, k);
+}
+
+/* The nodes that a unit touches at a place, into nodes[]; those already there are
+ * not named twice. */
+static uint32_t touched(const struct nb_problem *p, uint32_t u, uint32_t place, uint32_t *nodes,
+			uint32_t n)
+{
+	const uint32_t *share = p->cpu_pmy + (uint64_t)u * p->n_nodes;
+	uint32_t first = place == NB_STAY ? 0 : place, end = place == NB_STAY ? p->n_nodes : place + 1;
+
+	for (uint32_t k = first; k < end; k++) {
+		bool known = place == NB_STAY && share[k] == 0;
+
+		for (uint32_t i = 0; !known && i < n; i++)
+			known = nodes[i] == k;
+		if (!known)
+			nodes[n++] = k;
+	}
+	return n;
+}
+
+int64_t nb_problem_delta(struct nb_problem *p, const uint32_t *us, const uint32_t *places,
+			 uint32_t n)
+{
+	uint32_t n_touched = 0;
+	int64_t delta = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		n_touched = touched(p, us[i], p->units[us[i]].where, p->scratch, n_touched);
+		n_touched = touched(p, us[i], places[i], p->scratch, n_touched);
+		delta += nb_problem_cost(p, us[i], places[i]) -
+			 nb_problem_cost(p, us[i], p->units[us[i]].where);
+		nb_problem_apply(p, us[i], p->units[us[i]].where, -1);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		nb_problem_apply(p, us[i], places[i], 1);
+	for (uint32_t i = 0; i < n_touched; i++)
+		delta += nb_problem_wait_us(p, p->scratch[i]) - p->wait_us[p->scratch[i]];
+	for (uint32_t i = 0; i < n; i++) {
+		nb_problem_apply(p, us[i], places[i], -1);
+		nb_problem_apply(p, us[i], p->units[us[i]].where, 1);
+	}
+	return delta;
+}
+
+int64_t nb_problem_total(const struct nb_problem *p)
+{
+	int64_t total = 0;
+
+	for (uint32_t u = 0; u < p->n; u++)
+		total += nb_problem_cost(p, u, p->units[u].where);
+	for (uint32_t k = 0; k < p->n_nodes; k++)
+		total += p->wait_us[k];
+	return total;
+}
+
+bool nb_problem_busier(const struct nb_problem *p, uint32_t from, uint32_t to, uint32_t pct)
+{
+	int64_t from_cap = p->s->nodes[from].n_cpus, to_cap = p->s->nodes[to].n_cpus;
+
+	if (from_cap == 0)
+		return false;
+	/* load(to)/cpus(to) > load(from)/cpus(from) × pct/100 */
+	return p->load[to].mean_cap * from_cap * 100 > p->load[from].mean_cap * to_cap * (int64_t)pct;
+}
+
+bool nb_problem_may_go(const struct nb_problem *p, uint32_t u, uint32_t to, uint32_t pct)
+{
+	const struct nb_candidate *c = &p->units[u];
+	uint32_t from = nb_problem_node(p, u, c->where);
+
+	if (from == to || c->displaced)
+		return true;
+	switch (c->settings->busier_node) {
+	case NB_BUSIER_ALLOW:
+		return true;
+	case NB_BUSIER_PREFERRED:
+		if (to == c->home)
+			return true;
+		break;
+	case NB_BUSIER_NEVER:
+		break;
+	}
+	return !nb_problem_busier(p, from, to, pct);
+}

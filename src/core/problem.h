@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The placement problem of one tick, as plain arrays: which units may be placed,
+ * what each place costs them, and what load the rest puts on the nodes. Built from
+ * model and snapshot (problem.c), solved by search.c, turned into actions by policy.c.
+ *
+ * All costs are in µs of CPU time over the horizon:
+ *   locality: runnable × horizon × remote_penalty × (Σ c[n]·m[k]·distance(n,k)/10 - 1),
+ *             c and m the unit's CPU and memory shares; 0 when all is local;
+ *   waiting:  horizon × the expected number of tasks that wait for a CPU (waiting.h).
+ */
+#pragma once
+
+#include "core/model.h"
+
+/* A place of a unit: a dense node, or `stay`: as it is now, spread as it may be. */
+#define NB_STAY UINT32_MAX
+#define NB_NO_COST INT64_MAX
+
+struct nb_candidate {
+	uint32_t index;          /* of the snapshot's process */
+	struct nb_key key;
+	const struct nb_settings *settings;
+	struct nb_load load;
+	uint32_t from;           /* dense node where most of it runs */
+	uint32_t home;           /* dense node that holds most of its memory: the preferred node */
+	uint64_t bytes;          /* of memory */
+	int64_t stay_us;         /* locality cost as it is */
+	int64_t present_us;      /* stay_us and the cost of running at all: what min_gain is a share of */
+	int64_t hurdle_us;       /* min_gain in µs, and what any disturbance costs */
+	bool displaced;          /* it is where its group does not want it: must move */
+	uint32_t where;          /* the search's answer: a node or NB_STAY */
+};
+
+struct nb_problem {
+	uint32_t n_nodes, n;
+	const struct nb_snapshot *s;
+	uint64_t horizon_us;
+	struct nb_candidate *units;  /* ascending pid */
+	int64_t *cost_us;            /* n × n_nodes: locality and price of each place; NB_NO_COST: not allowed */
+	uint8_t *with_memory;        /* n × n_nodes: that place means moving the memory there */
+	uint32_t *cpu_pmy;           /* n × n_nodes: where it runs now */
+	struct nb_load *load;        /* n_nodes: of all, at the places in `where` */
+	int64_t *wait_us;            /* n_nodes: the cost of load */
+	uint32_t *scratch;           /* 2 × n_nodes */
+	uint32_t *wide;              /* 4 × n_nodes: scratch of wide.c and actions.c */
+	uint32_t *answer;            /* n: the better of two searches */
+	uint32_t cap_units, cap_cost, cap_with, cap_cpu, cap_load, cap_wait, cap_scratch,
+		cap_wide, cap_answer;
+};
+
+void nb_problem_done(struct nb_problem *p);
+int nb_problem_reserve(struct nb_problem *p, const struct nb_snapshot *s);
+
+static inline int64_t nb_problem_cost(const struct nb_problem *p, uint32_t u, uint32_t place)
+{
+	return place == NB_STAY ? p->units[u].stay_us : p->cost_us[(uint64_t)u * p->n_nodes + place];
+}
+
+static inline bool nb_problem_allowed(const struct nb_problem *p, uint32_t u, uint32_t node)
+{
+	return p->cost_us[(uint64_t)u * p->n_nodes + node] != NB_NO_COST;
+}
+
+static inline bool nb_problem_with_memory(const struct nb_problem *p, uint32_t u, uint32_t place)
+{
+	return place != NB_STAY && p->with_memory[(uint64_t)u * p->n_nodes + place];
+}
+
+/* The node that a place stands for when loads are compared. */
+static inline uint32_t nb_problem_node(const struct nb_problem *p, uint32_t u, uint32_t place)
+{
+	return place == NB_STAY ? p->units[u].from : place;
+}
+
+int64_t nb_problem_wait_us(const struct nb_problem *p, uint32_t node);
+
+/* Puts a unit (sign 1) on its place, or takes it off (-1). Loads only. */
+void nb_problem_apply(struct nb_problem *p, uint32_t u, uint32_t place, int sign);
+
+/* Moves a unit to a place for good: loads, waiting costs, where. */
+void nb_problem_move(struct nb_problem *p, uint32_t u, uint32_t place);
+
+/* The change of the total cost if the units us[] went to places[]. */
+int64_t nb_problem_delta(struct nb_problem *p, const uint32_t *us, const uint32_t *places,
+			 uint32_t n);
+
+int64_t nb_problem_total(const struct nb_problem *p);
+
+/* True if `to` is busier than `from`, relative to its capacity and by more than the
+ * imbalance percentage. */
+bool nb_problem_busier(const struct nb_problem *p, uint32_t from, uint32_t to, uint32_t pct);
+
+/* May this unit go there by itself, as busier_node has it? */
+bool nb_problem_may_go(const struct nb_problem *p, uint32_t u, uint32_t to, uint32_t pct);
+
+/* Fills `where` of all units with the best places found. */
+void nb_search(struct nb_problem *p, const struct nb_config *c);
