@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "linux/bounds.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <errno.h>
 
-#include "linux/parse.h"
+#include "linux/cgroup.h"
 
 void nb_bounds_done(struct nb_bounds *l)
 {
@@ -58,81 +56,33 @@ static int read_machine(const struct nb_procfs *fs, struct nb_bounds *l)
 	return nb_bitmap_or(&l->isolated, &nohz);
 }
 
-/* Appends a slice to a path; false if it does not fit. */
-static bool append(char *path, size_t size, const char *text, size_t len)
-{
-	size_t have = strlen(path);
-
-	if (len >= size - have)
-		return false;
-	memcpy(path + have, text, len);
-	path[have + len] = '\0';
-	return true;
-}
-
-/* Where cgroup hierarchies are mounted by convention, below /sys. */
-static const struct {
-	const char *mount, *file;
-	bool v2;
-} hierarchies[] = {
-	{"fs/cgroup/cpuset", "cpuset.effective_cpus", false},
-	{"fs/cgroup/cpuset,cpu,cpuacct", "cpuset.effective_cpus", false},
-	{"fs/cgroup", "cpuset.cpus.effective", true},
-	{"fs/cgroup/unified", "cpuset.cpus.effective", true},
-};
-
-/* The cpuset of a cgroup, or of its nearest ancestor that has one: without the
- * controller a cgroup of version 2 has no file of its own. */
-static int read_effective(int sys_fd, const char *mount, const char *file,
-			  const struct nb_cursor *cgroup, struct nb_bitmap *ret)
-{
-	size_t len = (size_t)(cgroup->end - cgroup->p);
-	char path[4096];
-	int r;
-
-	for (;;) {
-		path[0] = '\0';
-		if (!append(path, sizeof(path), mount, strlen(mount)) ||
-		    !append(path, sizeof(path), cgroup->p, len) ||
-		    !append(path, sizeof(path), "/", 1) ||
-		    !append(path, sizeof(path), file, strlen(file)))
-			return -ENAMETOOLONG;
-		r = read_list(sys_fd, path, ret);
-		if (r != -ENOENT || len == 0)
-			return r;
-		while (len > 0 && cgroup->p[--len] != '/')
-			;
-	}
-}
-
-static int read_cpuset(const struct nb_procfs *fs, int task_fd, struct nb_bitmap *ret)
+static int read_cpuset(const struct nb_procfs *fs, int task_fd, struct nb_bounds *l)
 {
 	_cleanup_text_ struct nb_text text = {};
-	struct nb_cgroup_paths paths;
+	const struct nb_cgroup *group;
+	struct nb_cgroups *cgroups;
 	int r;
 
+	nb_bitmap_zero(&l->cpuset);
 	r = nb_text_read(&text, task_fd, "cgroup");
 	if (r == -ENOENT)
-		return -ENODATA; /* a kernel without cgroups; a task that is gone is ESRCH */
+		return 0; /* a kernel without cgroups; of a task that is gone it is ESRCH */
+	if (r < 0)
+		return r == -ENOMEM || r == -ESRCH ? r : 0;
+	r = nb_cgroups_new(fs, &cgroups);
 	if (r < 0)
 		return r;
-	r = nb_parse_cgroup(text.data, text.len, &paths);
-	if (r < 0)
-		return -ENODATA;
-	for (size_t i = 0; i < sizeof(hierarchies) / sizeof(*hierarchies); i++) {
-		const struct nb_cursor *p = hierarchies[i].v2 ? &paths.v2 : &paths.cpuset;
-
-		/* Outside of our own cgroup namespace the path starts with "/..". */
-		if (p->p == p->end || *p->p != '/' ||
-		    (p->end - p->p >= 3 && memcmp(p->p, "/..", 3) == 0))
-			continue;
-		r = read_effective(fs->sys_fd, hierarchies[i].mount, hierarchies[i].file, p, ret);
-		if (r == -ENOMEM)
-			return r;
-		if (r == 0 && !nb_bitmap_empty(ret))
-			return 0;
-	}
-	return -ENODATA;
+	r = nb_cgroups_begin(cgroups);
+	if (r == 0)
+		r = nb_cgroups_get(cgroups, text.data, text.len, &group);
+	if (r == 0 && group->unlimited)
+		r = nb_bitmap_copy(&l->cpuset, &l->online);
+	else if (r == 0 && group->cpus_known)
+		r = nb_bitmap_copy(&l->cpuset, &group->cpus);
+	if (r == 0)
+		r = nb_bitmap_or(&l->isolated, nb_cgroups_partitions(cgroups));
+	nb_cgroups_free(cgroups);
+	return r == -ENOMEM ? r : 0;
 }
 
 int nb_bounds_read(const struct nb_procfs *fs, int task_fd, struct nb_bounds *l)
@@ -142,13 +92,12 @@ int nb_bounds_read(const struct nb_procfs *fs, int task_fd, struct nb_bounds *l)
 	r = read_machine(fs, l);
 	if (r < 0)
 		return r;
-	r = read_cpuset(fs, task_fd, &l->cpuset);
-	if (r == -ESRCH || r == -ENOMEM)
+	r = read_cpuset(fs, task_fd, l);
+	if (r < 0)
 		return r;
-	l->cpuset_known = r == 0;
-	if (l->cpuset_known)
-		nb_bitmap_and(&l->cpuset, &l->online);
-	else if ((r = nb_bitmap_copy(&l->cpuset, &l->online)) < 0)
+	nb_bitmap_and(&l->cpuset, &l->online);
+	l->cpuset_known = !nb_bitmap_empty(&l->cpuset);
+	if (!l->cpuset_known && (r = nb_bitmap_copy(&l->cpuset, &l->online)) < 0)
 		return r;
 	r = nb_bitmap_copy(&l->allowed, &l->cpuset);
 	if (r < 0)
