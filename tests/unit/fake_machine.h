@@ -230,7 +230,7 @@ static void fake_sleep(uint64_t us)
 	fake.now_us += us;
 }
 
-static unsigned fake_on(int node)
+static inline unsigned fake_on(int node)
 {
 	unsigned n = 0;
 
