@@ -32,7 +32,8 @@ layer = $(patsubst src/%.c,$(B)/obj/%.o,$(filter-out src/$(1)/main.c,$(sort $(wi
 LAYERS := core linux report daemon sim ctl
 LIBS := $(foreach l,$(LAYERS),$(B)/libnb$(l).a)
 PROGRAMS := $(B)/numabalanced $(B)/numabalancectl $(B)/numabalance-sim
-TEST_HELPERS := $(B)/obj/tests/test_main.o $(B)/obj/tests/toy.o
+TEST_HELPERS := $(patsubst tests/unit/%.c,$(B)/obj/tests/%.o,tests/unit/test_main.c \
+	$(filter-out $(wildcard tests/unit/test_*.c),$(wildcard tests/unit/*.c)))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(filter-out tests/unit/test_main.c,$(wildcard tests/unit/test_*.c)))
 
 .PHONY: all
