@@ -32,7 +32,8 @@ layer = $(patsubst src/%.c,$(B)/obj/%.o,$(filter-out src/$(1)/main.c,$(sort $(wi
 LAYERS := core linux report daemon sim ctl
 LIBS := $(foreach l,$(LAYERS),$(B)/libnb$(l).a)
 PROGRAMS := $(B)/numabalanced $(B)/numabalancectl $(B)/numabalance-sim
-TEST_HELPERS := $(B)/obj/tests/test_main.o $(B)/obj/tests/toy.o
+TEST_HELPERS := $(patsubst tests/unit/%.c,$(B)/obj/tests/%.o,tests/unit/test_main.c \
+	$(filter-out $(wildcard tests/unit/test_*.c),$(wildcard tests/unit/*.c)))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(filter-out tests/unit/test_main.c,$(wildcard tests/unit/test_*.c)))
 
 .PHONY: all
@@ -111,7 +112,7 @@ lab-programs: $(PROGRAMS) $(GUEST_PROGRAMS)
 
 # The unit tests run twice, the second time with sanitizers; `make check-fast` leaves
 # the lab out, which takes most of the time.
-CHECKS = $(UNIT_TESTS) $(patsubst $(B)/%,build/sanitize/%,$(UNIT_TESTS)) tests/purity
+CHECKS = $(UNIT_TESTS) $(patsubst $(B)/%,build/sanitize/%,$(UNIT_TESTS)) tests/purity tests/sim-compilers
 .PHONY: check check-fast check-build
 check-build: all unit
 	$(Q)$(MAKE) --no-print-directory SANITIZE=address,undefined unit
@@ -124,4 +125,5 @@ check: check-build lab-programs
 
 .PHONY: clean
 clean:
-	$(Q)rm -rf build/obj build/gen build/tests build/sanitize build/flags $(wildcard build/libnb*.a) $(PROGRAMS)
+	$(Q)rm -rf build/obj build/gen build/tests build/sanitize build/compilers build/flags \
+		$(wildcard build/libnb*.a) $(PROGRAMS)

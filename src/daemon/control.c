@@ -215,8 +215,8 @@ int nb_control_add(struct nb_control *control, int fd)
 	control->clients = c;
 	control->n_clients++;
 	r = nb_peer_get(fd, &c->peer);
-	if (r >= 0 && c->peer.uid != 0 &&
-	    control->n_clients + control->limits.for_root > control->limits.clients)
+	if (r >= 0 && control->n_clients + (c->peer.uid ? control->limits.for_root : 0) >
+			      control->limits.clients)
 		r = -EBUSY;
 	if (r >= 0)
 		r = sd_event_add_io(control->event, &c->io, fd, EPOLLIN, on_io, c);
@@ -245,10 +245,7 @@ static int on_accept(sd_event_source *s, int fd, uint32_t events, void *user)
 		return sd_event_source_set_enabled(control->accept, SD_EVENT_OFF);
 	if (client < 0)
 		return 0;
-	if (control->n_clients >= control->limits.clients)
-		close(client);
-	else
-		nb_control_add(control, client);
+	nb_control_add(control, client);
 	return 0;
 }
 

@@ -32,7 +32,8 @@ int nb_control_new(sd_event *event, int listen_fd, const struct nb_control_limit
 		   nb_control_call call, void *user, struct nb_control **ret);
 struct nb_control *nb_control_free(struct nb_control *c); /* NULL-safe; drops all clients */
 
-/* A connection that is there already, such as one end of a pair. Takes fd over, also on failure. */
+/* A connection that is there already. Takes fd over, also on failure: -EBUSY, there
+ * are too many. */
 int nb_control_add(struct nb_control *c, int fd);
 
 /* Accepts again, if want of descriptors made it stop. Called each tick. */

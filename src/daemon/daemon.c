@@ -24,7 +24,7 @@ struct nb_daemon {
 	struct nb_log *log;
 	struct nb_model *model;
 	struct nb_snapshot *snapshot, *next; /* the last good one; where the next is read into */
-	bool sampled;
+	bool sampled, rated;                 /* once; twice, so that there are rates */
 	struct nb_plan *plan;
 	struct nb_movelog *moves;
 	struct nb_report *report; /* NULL: to be built */
@@ -278,6 +278,7 @@ int nb_daemon_tick(struct nb_daemon *d)
 		return lost(d, "model", r);
 	d->snapshot = d->next;
 	d->next = previous;
+	d->rated = d->sampled;
 	d->sampled = true;
 	forget_report(d);
 	mode_changed(d);
@@ -299,7 +300,7 @@ uint64_t nb_daemon_interval_us(const struct nb_daemon *d)
 {
 	uint64_t interval_us = config(d)->daemon.interval_us;
 
-	if (mode(d) == NB_MODE_IDLE && interval_us < IDLE_INTERVAL_US)
+	if (mode(d) == NB_MODE_IDLE && d->rated && interval_us < IDLE_INTERVAL_US)
 		return IDLE_INTERVAL_US;
 	return interval_us;
 }

@@ -97,8 +97,9 @@ static int dump_sample(struct nb_platform *p, const struct nb_config *c, struct 
 		r = number_topology(d, s);
 	if (r < 0)
 		return r;
-	/* The clock of the dump: its first instant, then one interval after another. */
-	s->at_us = d->last_us ? d->last_us + c->daemon.interval_us : 1000000;
+	/* An instant may say when it was; else they are one interval apart. */
+	if (s->at_us <= d->last_us)
+		s->at_us = d->last_us ? d->last_us + c->daemon.interval_us : 1000000;
 	d->last_us = s->at_us;
 	for (uint32_t i = 0; i < s->n_processes; i++)
 		if (s->processes[i].mem_at_us)

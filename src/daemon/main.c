@@ -123,12 +123,12 @@ static int run(const struct nb_options *o, struct nb_log *log)
 	}
 	if (o->check_config)
 		return check_config(&loaded, config_path);
-	if (!loaded.file && !o->once)
-		nb_log(log, LOG_NOTICE, "%s is not there: the defaults hold", config_path);
 
 	/* Before the platform: it puts back what a dead daemon left, so that none may live. */
 	if (!o->once && open_listener(o->socket, &listener, log) < 0)
 		return EXIT_FAILURE;
+	if (!loaded.file && !o->once)
+		nb_log(log, LOG_NOTICE, "%s is not there: the defaults hold", config_path);
 	r = o->once ? 0 : nb_loop_block_signals();
 	if (!o->sysroot)
 		nb_linux_rights(&rights);

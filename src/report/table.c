@@ -157,7 +157,10 @@ int nb_table_status(struct json_object *s, FILE *out)
 		fprintf(out, "Kernel:       numa_balancing is %s%s\n",
 			nb_field_number(s, "kernel_balancing", BUF),
 			nb_field_int(s, "kernel_balancing", 0) ? ": it also moves pages" : "");
-	fprintf(out, "Run times:    from %s\n", nb_field_text(s, "source", BUF));
+	nb_field_text(s, "source", buf);
+	fprintf(out, "Run times:    %s%s\n",
+		strcmp(buf, "unknown") ? "from " : "not known yet, two samples are needed",
+		strcmp(buf, "unknown") ? buf : "");
 	fprintf(out, "Local share:  %s\n", nb_field_share(s, "local_share", BUF));
 	fprintf(out, "Tasks:        %s; memory of %s by numa_maps, of %s by queries\n",
 		nb_field_number(s, "tasks", BUF), nb_field_number(memory, "numa_maps", BUF),

@@ -97,8 +97,11 @@ int nb_table_task(struct json_object *reply, FILE *out)
 		nb_field_bytes(t, "rss_bytes", BUF), nb_field_bytes(t, "placed_bytes", BUF),
 		nb_field_text(t, "mem_source", BUF));
 	fprintf(out, "Local share:  %s\n", nb_field_share(t, "local_share", BUF));
-	fprintf(out, "Why:          %s: %s\n", nb_field_text(t, "reason", BUF),
-		nb_field_text(t, "sentence", BUF));
+	if (nb_field(t, "reason"))
+		fprintf(out, "Why:          %s: %s\n", nb_field_text(t, "reason", BUF),
+			nb_field_text(t, "sentence", BUF));
+	else
+		fputs("Why:          nothing was decided yet\n", out);
 	fprintf(out,
 		"Best node:    %s; over the horizon its place costs %s, a move would gain %s at a "
 		"price of %s\n",
