@@ -112,7 +112,7 @@ lab-programs: $(PROGRAMS) $(GUEST_PROGRAMS)
 
 # The unit tests run twice, the second time with sanitizers; `make check-fast` leaves
 # the lab out, which takes most of the time.
-CHECKS = $(UNIT_TESTS) $(patsubst $(B)/%,build/sanitize/%,$(UNIT_TESTS)) tests/purity
+CHECKS = $(UNIT_TESTS) $(patsubst $(B)/%,build/sanitize/%,$(UNIT_TESTS)) tests/purity tests/sim-compilers
 .PHONY: check check-fast check-build
 check-build: all unit
 	$(Q)$(MAKE) --no-print-directory SANITIZE=address,undefined unit
@@ -125,4 +125,5 @@ check: check-build lab-programs
 
 .PHONY: clean
 clean:
-	$(Q)rm -rf build/obj build/gen build/tests build/sanitize build/flags $(wildcard build/libnb*.a) $(PROGRAMS)
+	$(Q)rm -rf build/obj build/gen build/tests build/sanitize build/compilers build/flags \
+		$(wildcard build/libnb*.a) $(PROGRAMS)

@@ -43,10 +43,6 @@ void nb_actions_note_wishes(struct nb_planning *pl);
 int64_t nb_locality_us(const struct nb_planning *pl, const struct nb_settings *settings,
 		       uint64_t runnable_cap, const uint32_t *cpu_pmy, const uint32_t *mem_pmy);
 
-/* A whole unit on node k. */
-int64_t nb_locality_at_us(const struct nb_planning *pl, const struct nb_settings *settings,
-			  uint64_t runnable_cap, uint32_t k, const uint32_t *mem_pmy);
-
 /* 2 × bytes / mover speed: they are read, and written. */
 int64_t nb_memory_price_us(const struct nb_model *m, uint64_t bytes);
 

@@ -33,6 +33,12 @@ struct nb_candidate {
 	uint32_t where;          /* the search's answer: a node or NB_STAY */
 };
 
+/* A change of place of a unit, together with a partner that takes its node. */
+struct nb_step {
+	int64_t delta_us; /* of the total cost; 0: there is no such step */
+	uint32_t place, partner;
+};
+
 struct nb_problem {
 	uint32_t n_nodes, n;
 	const struct nb_snapshot *s;
@@ -47,8 +53,16 @@ struct nb_problem {
 	uint32_t *wide;              /* 4 × n_nodes: scratch of wide.c and actions.c */
 	uint32_t *answer;            /* n: the places that actions are made for */
 	uint32_t *first;             /* n: the answer of the first search */
+	uint32_t *head;              /* n_nodes: the units on a node, linked by next and prev */
+	uint32_t *next, *prev;       /* n */
+	struct nb_step *step;        /* n: the best step of each unit */
+	uint32_t *heap;              /* n_heap units, the one with the best step first */
+	uint32_t n_heap;
+	uint32_t *slots;             /* n_nodes: taken by the plan */
+	uint64_t *incoming_bytes;    /* n_nodes: in flight or planned */
 	uint32_t cap_units, cap_cost, cap_with, cap_cpu, cap_load, cap_wait, cap_scratch,
-		cap_wide, cap_answer, cap_first;
+		cap_wide, cap_answer, cap_first, cap_head, cap_next, cap_prev, cap_step, cap_heap,
+		cap_slots, cap_incoming;
 };
 
 void nb_problem_done(struct nb_problem *p);
@@ -76,6 +90,9 @@ static inline uint32_t nb_problem_node(const struct nb_problem *p, uint32_t u, u
 }
 
 int64_t nb_problem_wait_us(const struct nb_problem *p, uint32_t node);
+
+/* The same with one more load there. */
+int64_t nb_problem_wait_with_us(const struct nb_problem *p, uint32_t node, const struct nb_load *l);
 
 /* Puts a unit (sign 1) on its place, or takes it off (-1). Loads only. */
 void nb_problem_apply(struct nb_problem *p, uint32_t u, uint32_t place, int sign);

@@ -4,11 +4,19 @@
 
 #include <hwloc.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static void destroy(hwloc_topology_t *t)
 {
 	if (*t)
 		hwloc_topology_destroy(*t);
+}
+
+/* Without these it complains on standard error, and gives up. */
+static bool can_start(const struct nb_procfs *fs)
+{
+	return faccessat(fs->sys_fd, "devices/system/cpu/cpu0/topology/core_cpus", F_OK, 0) == 0 ||
+	       faccessat(fs->sys_fd, "devices/system/cpu/cpu0/topology/thread_siblings", F_OK, 0) == 0;
 }
 
 /* hwloc takes the root of a dump from the environment only. A dump is read by a
@@ -24,8 +32,10 @@ static int load(const struct nb_procfs *fs, hwloc_topology_t *ret)
 	}
 	/* Our own cpuset is no limit for other tasks. */
 	hwloc_topology_set_flags(t, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-	/* CPUs and nodes are always there; nothing else is used. */
+	/* CPUs and nodes are always there; nothing else is used. Without groups a node
+	 * that is not a whole package would have the CPUs of its parent. */
 	hwloc_topology_set_all_types_filter(t, HWLOC_TYPE_FILTER_KEEP_NONE);
+	hwloc_topology_set_type_filter(t, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
 	/* It would bind this thread to every CPU in turn. */
 	hwloc_topology_set_components(t, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
 	if (!fs->live) {
@@ -101,12 +111,15 @@ int nb_topology_read_hwloc(const struct nb_procfs *fs, const struct nb_bitmap *h
 			   struct nb_topology_raw *raw)
 {
 	__attribute__((cleanup(destroy))) hwloc_topology_t t = NULL;
+	_cleanup_bitmap_ struct nb_bitmap taken = {};
 	uint32_t i = 0;
 	int r;
 
 	r = nb_topology_read_list(fs, "devices/system/node/online", &raw->ids);
 	if (r < 0)
 		return r;
+	if (!can_start(fs))
+		return -ENODATA;
 	r = load(fs, &t);
 	if (r < 0)
 		return r;
@@ -123,6 +136,11 @@ int nb_topology_read_hwloc(const struct nb_procfs *fs, const struct nb_bitmap *h
 		/* hwloc gives a node without CPUs those of its nearest neighbours. */
 		if (nb_bitmap_test(has_cpu, (unsigned)id)) {
 			r = copy_cpus(node->cpuset, &raw->cpus[i]);
+			/* A CPU has one node. */
+			if (r == 0 && nb_bitmap_intersects(&taken, &raw->cpus[i]))
+				r = -ENODATA;
+			if (r == 0)
+				r = nb_bitmap_or(&taken, &raw->cpus[i]);
 			if (r < 0)
 				return r;
 		}

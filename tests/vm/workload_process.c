@@ -200,8 +200,8 @@ static void probe(struct worker *w, struct counts *c, uint64_t bytes)
 		return;
 	for (unsigned i = 0; i < PROBES; i++) {
 		w->random = w->random * 6364136223846793005ull + 1442695040888963407ull;
-		pages[i] =
-			w->memory + offset + (w->random >> 33) % (bytes / PAGE_BYTES) * PAGE_BYTES;
+		pages[i] = w->memory + w->begin +
+			   (w->random >> 33) % (bytes / PAGE_BYTES) * PAGE_BYTES;
 	}
 	if (syscall(SYS_move_pages, 0, (unsigned long)PROBES, pages, NULL, status, 0) < 0)
 		return;

@@ -15,11 +15,11 @@ end_workload
 expect private-misplaced "$(summary misplaced) == 3 * 16 * 256"
 expect private-local "$(summary last_third) >= 0.2 && $(summary last_third) <= 0.3"
 
-# A process that nobody shares with, its memory in halves.
-start_workload --procs 1 --mb 64 --place 0+2 --run 2 --duration 3
+# Memory in equal parts on all nodes: wherever its thread is, a quarter is local.
+start_workload --procs 1 --mb 64 --place 0+1+2+3 --run 2 --duration 3
 end_workload
-expect halves-misplaced "$(summary misplaced) == 32 * 256"
-expect halves-local "$(summary last_third) >= 0.35 && $(summary last_third) <= 0.65"
+expect parts-misplaced "$(summary misplaced) == 48 * 256"
+expect parts-local "$(summary last_third) >= 0.2 && $(summary last_third) <= 0.3"
 
 # Pinned and bound until released.
 start_workload --procs 2 --mb 32 --place 1,0 --run 2,3 --release-after 0,5 --duration 8
@@ -55,7 +55,7 @@ start_workload --procs 1 --mb 32 --place 0 --run 1 --duration 6 --span 2
 sleep 2
 mark
 end_workload
-expect mark "$(summary mark) >= 1 && $(summary mark) <= 5"
+expect mark "$(summary mark) > 0 && $(summary mark) < 6"
 expect before-mark "$(summary before) <= 1"
 
 # Half busy: a CPU that has nothing else to do is idle for about half of the time.
