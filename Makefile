@@ -32,7 +32,9 @@ layer = $(patsubst src/%.c,$(B)/obj/%.o,$(filter-out src/$(1)/main.c,$(sort $(wi
 LAYERS := core linux report daemon sim ctl
 LIBS := $(foreach l,$(LAYERS),$(B)/libnb$(l).a)
 PROGRAMS := $(B)/numabalanced $(B)/numabalancectl $(B)/numabalance-sim
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+TEST_HELPERS := $(patsubst tests/unit/%.c,$(B)/obj/tests/%.o,tests/unit/test_main.c \
+	$(filter-out $(wildcard tests/unit/test_*.c),$(wildcard tests/unit/*.c)))
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(filter-out tests/unit/test_main.c,$(wildcard tests/unit/test_*.c)))
 
 .PHONY: all
 all: $(PROGRAMS)
@@ -57,6 +59,13 @@ $(B)/obj/%.o: src/%.c $(B)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(NB_CFLAGS) $(CFLAGS) -c -o $@ $<
 
+# The interface that the daemon hands out is the file that documents it.
+$(B)/gen/%.varlink.inc: src/report/%.varlink
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< >$@
+$(B)/obj/report/interface.o: $(B)/gen/io.numabalance.varlink.inc $(B)/gen/org.varlink.service.varlink.inc
+$(B)/obj/report/interface.o: NB_CFLAGS += -I$(B)/gen
+
 # Built anew when compiler or flags change.
 $(B)/flags: FORCE
 	@mkdir -p $(B) && echo '$(CC) $(subst ','\'',$(NB_CFLAGS) $(CFLAGS) $(LDFLAGS))' >$@.new && \
@@ -73,12 +82,12 @@ conf: $(B)/print-conf
 	$(Q)$< >conf/numabalanced.conf.new && mv conf/numabalanced.conf.new conf/numabalanced.conf
 
 # --- tests -----------------------------------------------------------------
-$(B)/tests/%: tests/unit/%.c $(B)/obj/tests/test_main.o $(LIBS) $(B)/flags
+$(B)/tests/%: tests/unit/%.c $(TEST_HELPERS) $(LIBS) $(B)/flags
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(NB_CFLAGS) -Itests/unit $(CFLAGS) $(NB_LDFLAGS) $(LDFLAGS) -o $@ $< \
-		$(B)/obj/tests/test_main.o $(B)/libnbdaemon.a $(B)/libnbsim.a $(B)/libnblinux.a $(B)/libnbctl.a \
+		$(TEST_HELPERS) $(B)/libnbdaemon.a $(B)/libnbsim.a $(B)/libnblinux.a $(B)/libnbctl.a \
 		$(B)/libnbreport.a $(B)/libnbcore.a $(NB_LIBS)
-$(B)/obj/tests/test_main.o: tests/unit/test_main.c $(B)/flags
+$(B)/obj/tests/%.o: tests/unit/%.c $(B)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(NB_CFLAGS) $(CFLAGS) -c -o $@ $<
 
@@ -103,7 +112,7 @@ lab-programs: $(PROGRAMS) $(GUEST_PROGRAMS)
 
 # The unit tests run twice, the second time with sanitizers; `make check-fast` leaves
 # the lab out, which takes most of the time.
-CHECKS = $(UNIT_TESTS) $(patsubst $(B)/%,build/sanitize/%,$(UNIT_TESTS)) tests/purity
+CHECKS = $(UNIT_TESTS) $(patsubst $(B)/%,build/sanitize/%,$(UNIT_TESTS)) tests/purity tests/sim-compilers
 .PHONY: check check-fast check-build
 check-build: all unit
 	$(Q)$(MAKE) --no-print-directory SANITIZE=address,undefined unit
@@ -116,4 +125,5 @@ check: check-build lab-programs
 
 .PHONY: clean
 clean:
-	$(Q)rm -rf build/obj build/tests build/sanitize build/flags $(wildcard build/libnb*.a) $(PROGRAMS)
+	$(Q)rm -rf build/obj build/gen build/tests build/sanitize build/compilers build/flags \
+		$(wildcard build/libnb*.a) $(PROGRAMS)

@@ -4,6 +4,7 @@
  * on the loads as they will be once the actions before it, and all that is in flight,
  * have ended. What has to wait gets its reason; it is planned again when a slot is free.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/policy.h"
@@ -33,18 +34,9 @@ static int64_t own_gain_us(const struct nb_problem *p, uint32_t u, uint32_t plac
 	return p->units[u].stay_us - nb_problem_cost(p, u, place);
 }
 
-static uint32_t planned_to(const struct nb_plan *plan, uint32_t k)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < plan->n_actions; i++)
-		n += plan->actions[i].takes_slot && plan->actions[i].to == k;
-	return n;
-}
-
 static bool slot_free(const struct nb_planning *pl, const struct nb_settings *settings, uint32_t k)
 {
-	return pl->m->nodes[k].n_in_flight + planned_to(pl->plan, k) < nb_slots(settings);
+	return pl->p->slots[k] < nb_slots(settings);
 }
 
 /* Memory on its way to the node that the free memory of the snapshot does not show. */
@@ -52,14 +44,9 @@ static bool room_left(const struct nb_planning *pl, const struct nb_settings *se
 		      uint64_t bytes)
 {
 	const struct nb_node *n = &pl->s->nodes[k];
-	uint64_t need = bytes + n->mem_total_bytes / 10000 * settings->reserve_pmy;
+	uint64_t need = bytes + pl->p->incoming_bytes[k] +
+			n->mem_total_bytes / 10000 * settings->reserve_pmy;
 
-	for (uint32_t i = 0; i < pl->m->n_flights; i++)
-		if (pl->m->flights[i].action.mem_to == k)
-			need += pl->m->flights[i].action.bytes;
-	for (uint32_t i = 0; i < pl->plan->n_actions; i++)
-		if (pl->plan->actions[i].mem_to == k)
-			need += pl->plan->actions[i].bytes;
 	return n->mem_free_bytes + n->mem_clean_bytes >= need;
 }
 
@@ -125,7 +112,7 @@ static int add_action(struct nb_planning *pl, uint32_t u, uint32_t to, uint32_t 
 	a->exchange = exchange_size > 0 ? (exchange ? exchange : *ret_id) : 0;
 	a->exchange_size = exchange_size;
 	a->takes_slot = exchange_size == 0;
-	a->from = c->from;
+	a->from = nb_problem_leaves(pl->p, u, to);
 	a->to = to;
 	r = nb_bitmap_set(&a->cpu_nodes, to);
 	if (memory) {
@@ -142,6 +129,8 @@ static int add_action(struct nb_planning *pl, uint32_t u, uint32_t to, uint32_t 
 	v->cost_us = c->displaced ? 0 : c->stay_us;
 	v->gain_us = a->gain_us;
 	v->price_us = a->price_us;
+	pl->p->slots[to] += a->takes_slot;
+	pl->p->incoming_bytes[to] += a->bytes;
 	nb_problem_move(pl->p, u, to);
 	return r;
 }
@@ -171,17 +160,17 @@ static enum nb_reason against_single(struct nb_planning *pl, uint32_t u)
 static bool exchangeable(const struct nb_problem *p, uint32_t u)
 {
 	return p->units[u].where == NB_STAY && p->answer[u] != NB_STAY &&
-	       p->answer[u] != p->units[u].from && p->units[u].settings->swap &&
+	       nb_problem_leaves(p, u, p->answer[u]) != p->answer[u] && p->units[u].settings->swap &&
 	       !nb_problem_with_memory(p, u, p->answer[u]);
 }
 
-/* The unit that gains most of those that want to go from node a to any new node: the
- * breadth-first search below takes them in the order of their pids. */
+/* The shortest ring that u's move closes, by breadth-first search over nodes: edges are
+ * units that want to go from one to the next, taken in the order of their pids. */
 static uint32_t find_ring(struct nb_planning *pl, uint32_t u, uint32_t *us, uint32_t *places)
 {
 	struct nb_problem *p = pl->p;
 	uint32_t n = p->n_nodes, head = 0, tail = 0, k;
-	uint32_t *by = p->wide, *queue = by + n, home = p->units[u].from, length = 0;
+	uint32_t *by = p->wide, *queue = by + n, home = nb_problem_leaves(p, u, p->answer[u]), length = 0;
 
 	for (k = 0; k < n; k++)
 		by[k] = UINT32_MAX;
@@ -191,9 +180,8 @@ static uint32_t find_ring(struct nb_planning *pl, uint32_t u, uint32_t *us, uint
 	while (head < tail && by[home] == UINT32_MAX) {
 		uint32_t at = queue[head++];
 
-		for (uint32_t v = 0; v < p->n; v++) {
-			if (v == u || p->units[v].from != at || !exchangeable(p, v) ||
-			    by[p->answer[v]] != UINT32_MAX)
+		for (uint32_t v = p->head[at]; v != UINT32_MAX; v = p->next[v]) {
+			if (v == u || !exchangeable(p, v) || by[p->answer[v]] != UINT32_MAX)
 				continue;
 			by[p->answer[v]] = v;
 			queue[tail++] = p->answer[v];
@@ -201,7 +189,7 @@ static uint32_t find_ring(struct nb_planning *pl, uint32_t u, uint32_t *us, uint
 	}
 	if (by[home] == UINT32_MAX)
 		return 0;
-	for (k = home;; k = p->units[by[k]].from) {
+	for (k = home;; k = nb_problem_leaves(p, by[k], p->answer[by[k]])) {
 		us[length] = by[k];
 		places[length] = k;
 		length++;
@@ -265,18 +253,53 @@ static int place(struct nb_planning *pl, uint32_t u)
 	return 0;
 }
 
-/* Of the units that are to be placed and were not looked at yet, the one that gains most. */
-static uint32_t next_unit(const struct nb_planning *pl)
+static int by_gain(const void *a, const void *b, void *problem)
 {
-	const struct nb_problem *p = pl->p;
-	uint32_t best = UINT32_MAX;
+	const struct nb_problem *p = problem;
+	uint32_t u = *(const uint32_t *)a, v = *(const uint32_t *)b;
+	int64_t gain_u = own_gain_us(p, u, p->answer[u]), gain_v = own_gain_us(p, v, p->answer[v]);
 
-	for (uint32_t u = 0; u < p->n; u++)
-		if (p->answer[u] != NB_STAY && pl->plan->verdicts[p->units[u].index].reason == NB_REASON_NONE &&
-		    (best == UINT32_MAX ||
-		     own_gain_us(p, u, p->answer[u]) > own_gain_us(p, best, p->answer[best])))
-			best = u;
-	return best;
+	if (gain_u != gain_v)
+		return gain_u > gain_v ? -1 : 1;
+	return p->units[u].key.pid < p->units[v].key.pid ? -1 : 1;
+}
+
+/* The units that are to be placed, the one that gains most first, into heap; by the node
+ * that they leave into the lists of head and next, in the order of their pids. */
+static uint32_t order_units(struct nb_problem *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < p->n_nodes; k++)
+		p->head[k] = UINT32_MAX;
+	for (uint32_t u = p->n; u-- > 0;) {
+		uint32_t k;
+
+		if (p->answer[u] == NB_STAY)
+			continue;
+		p->heap[n++] = u;
+		k = nb_problem_leaves(p, u, p->answer[u]);
+		p->next[u] = p->head[k];
+		p->head[k] = u;
+	}
+	qsort_r(p->heap, n, sizeof(*p->heap), by_gain, p);
+	return n;
+}
+
+static void count_in_flight(struct nb_planning *pl)
+{
+	struct nb_problem *p = pl->p;
+
+	for (uint32_t k = 0; k < p->n_nodes; k++) {
+		p->slots[k] = pl->m->nodes[k].n_in_flight;
+		p->incoming_bytes[k] = 0;
+	}
+	for (uint32_t i = 0; i < pl->m->n_flights; i++)
+		if (pl->m->flights[i].action.mem_to < p->n_nodes)
+			p->incoming_bytes[pl->m->flights[i].action.mem_to] += pl->m->flights[i].action.bytes;
+	for (uint32_t i = 0; i < pl->plan->n_actions; i++) /* those of wide units */
+		if (pl->plan->actions[i].takes_slot)
+			p->slots[pl->plan->actions[i].to]++;
 }
 
 /* Why a unit stays that the search left where it is. */
@@ -310,26 +333,46 @@ static void explain_stay(struct nb_planning *pl, uint32_t u)
 		v->reason = NB_REASON_NO_CPU_ROOM;
 }
 
-int nb_actions_extract(struct nb_planning *pl)
+int nb_actions_extract(struct nb_planning *pl, const uint32_t *places, bool *ret_stuck)
 {
 	struct nb_problem *p = pl->p;
-	uint32_t u;
+	bool blocked = false, open = false;
+	uint32_t u, n;
 	int r;
 
 	for (u = 0; u < p->n; u++) {
-		p->answer[u] = p->units[u].where;
-		note_wish(pl, u, p->answer[u]);
+		p->answer[u] = places[u];
+		pl->plan->verdicts[p->units[u].index].reason = NB_REASON_NONE;
 		nb_problem_move(p, u, NB_STAY);
 	}
 	pl->plan->cost_before_us = nb_problem_total(p);
-	for (u = next_unit(pl); u != UINT32_MAX; u = next_unit(pl)) {
-		r = place(pl, u);
+	count_in_flight(pl);
+	n = order_units(p);
+	for (uint32_t i = 0; i < n; i++) {
+		/* One that a partner took along is done. */
+		if (pl->plan->verdicts[p->units[p->heap[i]].index].reason != NB_REASON_NONE)
+			continue;
+		r = place(pl, p->heap[i]);
 		if (r < 0)
 			return r;
 	}
 	pl->plan->cost_after_us = nb_problem_total(p);
-	for (u = 0; u < p->n; u++)
+	for (u = 0; u < p->n; u++) {
+		enum nb_reason why = pl->plan->verdicts[p->units[u].index].reason;
+
 		if (p->answer[u] == NB_STAY)
 			explain_stay(pl, u);
+		else if (why == NB_REASON_BUSIER_NODE || why == NB_REASON_NO_CPU_ROOM)
+			blocked = true;
+		else
+			open = true;
+	}
+	*ret_stuck = blocked && !open;
 	return 0;
+}
+
+void nb_actions_note_wishes(struct nb_planning *pl)
+{
+	for (uint32_t u = 0; u < pl->p->n; u++)
+		note_wish(pl, u, pl->p->answer[u]);
 }

@@ -22,16 +22,22 @@ uint32_t nb_decay(uint64_t dt_us, uint64_t half_life_us)
 	return (uint32_t)((table[step] - (table[step] - table[step + 1]) * part / 1024) >> halvings);
 }
 
+static uint64_t shrink(uint64_t sum, uint32_t decay)
+{
+	return sum / NB_DECAY_ONE * decay + sum % NB_DECAY_ONE * decay / NB_DECAY_ONE;
+}
+
 void nb_avg_add(struct nb_avg *a, uint64_t value, uint32_t decay)
 {
 	uint32_t weight = NB_DECAY_ONE - decay;
 
-	a->sum = a->sum / NB_DECAY_ONE * decay + a->sum % NB_DECAY_ONE * decay / NB_DECAY_ONE +
-		 value * weight;
-	a->weight = a->weight * decay / NB_DECAY_ONE + weight;
+	a->sum = shrink(a->sum, decay) + value * weight;
+	a->weight = shrink(a->weight, decay) + (uint64_t)NB_DECAY_ONE * weight;
 }
 
 uint64_t nb_avg_value(const struct nb_avg *a)
 {
-	return a->weight ? (a->sum + a->weight / 2) / a->weight : 0;
+	if (a->weight == 0)
+		return 0;
+	return (uint64_t)(((unsigned __int128)a->sum * NB_DECAY_ONE + a->weight / 2) / a->weight);
 }

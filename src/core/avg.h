@@ -15,7 +15,7 @@
 
 struct nb_avg {
 	uint64_t sum;    /* Σ value × weight */
-	uint64_t weight; /* Σ weight, at most NB_DECAY_ONE */
+	uint64_t weight; /* Σ NB_DECAY_ONE × weight: rounded as the sum is */
 };
 
 /* 2^(-dt/half_life) in 1/65536. A half-life of 0 keeps nothing. */

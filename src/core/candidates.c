@@ -9,22 +9,10 @@
 /* More than any other cost: a unit that its group keeps elsewhere has to go. */
 #define DISPLACED_US INT64_C(1000000000000000)
 
-int64_t nb_locality_us(const struct nb_planning *pl, const struct nb_settings *settings,
-		       uint64_t runnable_cap, const uint32_t *cpu_pmy, const uint32_t *mem_pmy)
+/* mean is Σ c·m·distance in permyriad² × 10; 1e9 of it is all local. Asymmetric tables
+ * may go below. */
+static int64_t excess_us(const struct nb_settings *settings, uint64_t runnable_cap, uint64_t mean)
 {
-	uint32_t n = pl->s->n_nodes;
-	uint64_t mean = 0; /* Σ c·m·distance, in permyriad² × 10 */
-
-	for (uint32_t a = 0; a < n; a++) {
-		uint64_t row = 0;
-
-		if (cpu_pmy[a] == 0)
-			continue;
-		for (uint32_t k = 0; k < n; k++)
-			row += (uint64_t)mem_pmy[k] * nb_snapshot_distance(pl->s, a, k);
-		mean += row * cpu_pmy[a];
-	}
-	/* mean/1e9 - 1 is the excess over all local; asymmetric tables may go below. */
 	int64_t excess_pmy = (int64_t)(mean / 100000) - 10000;
 
 	if (excess_pmy < 0)
@@ -33,14 +21,23 @@ int64_t nb_locality_us(const struct nb_planning *pl, const struct nb_settings *s
 	       settings->remote_penalty_pmy / 10;
 }
 
-int64_t nb_locality_at_us(const struct nb_planning *pl, const struct nb_settings *settings,
-			  uint64_t runnable_cap, uint32_t k, const uint32_t *mem_pmy)
+int64_t nb_locality_us(const struct nb_planning *pl, const struct nb_settings *settings,
+		       uint64_t runnable_cap, const uint32_t *cpu_pmy, const uint32_t *mem_pmy)
 {
-	uint32_t *cpu_pmy = pl->p->scratch + pl->s->n_nodes;
+	uint32_t n = pl->s->n_nodes;
+	uint64_t mean = 0;
 
-	for (uint32_t i = 0; i < pl->s->n_nodes; i++)
-		cpu_pmy[i] = i == k ? 10000 : 0;
-	return nb_locality_us(pl, settings, runnable_cap, cpu_pmy, mem_pmy);
+	for (uint32_t a = 0; a < n; a++) {
+		const uint32_t *distance = pl->s->distance + (uint64_t)a * n;
+		uint64_t row = 0;
+
+		if (cpu_pmy[a] == 0)
+			continue;
+		for (uint32_t k = 0; k < n; k++)
+			row += (uint64_t)mem_pmy[k] * distance[k];
+		mean += row * cpu_pmy[a];
+	}
+	return excess_us(settings, runnable_cap, mean);
 }
 
 int64_t nb_memory_price_us(const struct nb_model *m, uint64_t bytes)
@@ -77,16 +74,24 @@ static void cost_places(struct nb_planning *pl, uint32_t u, const struct nb_grou
 	struct nb_problem *p = pl->p;
 	struct nb_candidate *c = &p->units[u];
 	uint64_t row = (uint64_t)u * p->n_nodes;
+	uint32_t *holds = p->scratch + p->n_nodes, n_holds = 0;
 
+	/* Most units have their memory on a node or two. */
+	for (uint32_t k = 0; k < p->n_nodes; k++)
+		if (mem_pmy[k] > 0)
+			holds[n_holds++] = k;
 	for (uint32_t k = 0; k < p->n_nodes; k++) {
+		const uint32_t *distance = pl->s->distance + (uint64_t)k * p->n_nodes;
+		uint64_t bytes = c->bytes / 10000 * (10000 - mem_pmy[k]), mean = 0;
 		int64_t cost, moved;
-		uint64_t bytes = c->bytes / 10000 * (10000 - mem_pmy[k]);
 
 		p->cost_us[row + k] = NB_NO_COST;
 		p->with_memory[row + k] = 0;
 		if (!nb_select_cpu_node(pl, c->index, g, k))
 			continue;
-		cost = nb_locality_at_us(pl, c->settings, c->load.mean_cap, k, mem_pmy);
+		for (uint32_t j = 0; j < n_holds; j++)
+			mean += (uint64_t)mem_pmy[holds[j]] * distance[holds[j]];
+		cost = excess_us(c->settings, (uint64_t)c->load.mean_cap, mean * 10000);
 		moved = nb_memory_price_us(pl->m, bytes);
 		if (moved < cost && nb_select_memory_node(pl, c->index, k) &&
 		    has_room(pl, c->settings, k, bytes)) {
@@ -117,6 +122,7 @@ static void add_candidate(struct nb_planning *pl, uint32_t i, const struct nb_gr
 	};
 	nb_model_cpu_share(pl->m, pl->s, i, cpu_pmy);
 	c->from = largest(pl->s, cpu_pmy);
+	c->undivided = cpu_pmy[c->from] == 10000;
 	c->home = largest(pl->s, mem_pmy);
 	c->stay_us = nb_locality_us(pl, settings, c->load.mean_cap, cpu_pmy, mem_pmy);
 	/* All local costs runnable × horizon × penalty; the excess comes on top. */

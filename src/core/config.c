@@ -67,17 +67,6 @@ uint64_t nb_config_load(const void *field, const struct nb_config_key *k)
 	return 0;
 }
 
-void nb_config_error_set(struct nb_config_error *e, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!e || e->text[0])
-		return;
-	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
-	va_end(ap);
-}
-
 int nb_config_new(struct nb_config **ret)
 {
 	_cleanup_config_ struct nb_config *c = calloc(1, sizeof(*c));
@@ -158,6 +147,19 @@ struct nb_config *nb_config_free(struct nb_config *c)
 	return NULL;
 }
 
+__attribute__((format(printf, 2, 3))) static int fail(struct nb_config_error *e, const char *fmt,
+						      ...)
+{
+	va_list ap;
+
+	if (e) {
+		va_start(ap, fmt);
+		vsnprintf(e->text, sizeof(e->text), fmt, ap);
+		va_end(ap);
+	}
+	return -EINVAL;
+}
+
 static const char *file_of(const struct nb_config *c, struct nb_origin o)
 {
 	return o.file ? c->builder->files[o.file - 1] : "default";
@@ -178,10 +180,9 @@ static int check_intervals(struct nb_config *c, struct nb_config_error *e)
 	nb_config_value_format(&nb_config_keys[i], c->daemon.max_interval_us, v, sizeof(v));
 	nb_config_value_format(&nb_config_keys[i], c->daemon.interval_us, lo, sizeof(lo));
 	nb_config_value_format(&nb_config_keys[i], nb_config_keys[i].max, hi, sizeof(hi));
-	nb_config_error_set(
+	return fail(
 		e, "%s:%u: [daemon] max_interval: \"%s\" is less than interval (allowed: %s to %s)",
 		file_of(c, o), o.line, v, lo, hi);
-	return -EINVAL;
 }
 
 static int finish_group(struct nb_config *c, size_t index, struct nb_config_error *e)
@@ -200,37 +201,28 @@ static int finish_group(struct nb_config *c, size_t index, struct nb_config_erro
 					nb_config_load(nb_config_field(c, NULL, k), k));
 	}
 	if (!g->match_cgroup.n && !g->match_comm.n && !g->match_user.n) {
-		nb_config_error_set(
-			e,
-			"%s:%u: [group %s]: matches nothing (allowed: with at least one "
-			"of match_cgroup, match_comm, match_user)",
-			file_of(c, s->header), s->header.line, g->name);
-		return -EINVAL;
+		return fail(e,
+			    "%s:%u: [group %s]: matches nothing (allowed: with at least one "
+			    "of match_cgroup, match_comm, match_user)",
+			    file_of(c, s->header), s->header.line, g->name);
 	}
 	if (g->nodes_set && nb_bitmap_subset(&g->nodes, &c->select.exclude_nodes)) {
 		o = s->key[nb_config_key_find(NB_SECTION_GROUP, "nodes")];
-		nb_config_error_set(e,
-				    "%s:%u: [group %s] nodes: all of them are in exclude_nodes "
-				    "(allowed: at least one node that is not)",
-				    file_of(c, o), o.line, g->name);
-		return -EINVAL;
+		return fail(e,
+			    "%s:%u: [group %s] nodes: all of them are in exclude_nodes "
+			    "(allowed: at least one node that is not)",
+			    file_of(c, o), o.line, g->name);
 	}
 	return 0;
 }
 
 int nb_config_finish(struct nb_config *c, struct nb_config_error *ret_err)
 {
-	struct nb_config_error e = {0};
-	int r;
+	int r = check_intervals(c, ret_err);
 
-	r = check_intervals(c, &e);
 	for (size_t i = 0; r == 0 && i < c->n_groups; i++)
-		r = finish_group(c, i, &e);
-	if (r < 0) {
-		if (ret_err)
-			*ret_err = e;
-		return r;
-	}
-	c->builder->finished = true;
-	return 0;
+		r = finish_group(c, i, ret_err);
+	if (r == 0)
+		c->builder->finished = true;
+	return r;
 }

@@ -5,10 +5,8 @@
  */
 #pragma once
 
-#include "nb/config.h"
+#include "nb/ini.h"
 
-#define NB_CONFIG_LINE_MAX 190  /* bytes; inih splits what is longer than 199 */
-#define NB_CONFIG_NAME_MAX 48   /* bytes; inih cuts names at 49 */
 #define NB_CONFIG_ITEM_MAX 128  /* bytes of one list item, so that it fits a line with its key */
 #define NB_CONFIG_NODE_MAX 1023 /* the kernel's MAX_NUMNODES is 1,024 at most */
 
@@ -81,9 +79,6 @@ void nb_config_value_format(const struct nb_config_key *k, uint64_t v, char *buf
 /* "100ms to 1min", "yes, no", … */
 void nb_config_value_allowed(const struct nb_config_key *k, char *buf, size_t size);
 
-/* Printable ASCII for messages; the rest as \xNN; cut with "..." when too long. */
-const char *nb_config_escape(const char *text, char *buf, size_t size);
-
 /* --- where values came from ------------------------------------------------ */
 
 struct nb_origin {
@@ -106,6 +101,17 @@ struct nb_config_builder {
 	bool finished;
 };
 
-/* Sets the first error only; NULL-safe. */
-void nb_config_error_set(struct nb_config_error *e, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+/* --- one file being parsed ------------------------------------------------- */
+
+struct nb_config_parser {
+	struct nb_config *c;
+	uint32_t file;
+	enum nb_section section;
+	size_t group; /* index, with NB_SECTION_GROUP */
+};
+
+/* "[section] key: why (allowed: …)" */
+int nb_config_value_error(struct nb_ini *i, const char *key, const char *why, const char *allowed);
+struct nb_config_scope *nb_config_scope_of(struct nb_config_parser *p);
+/* Gives a key of the present section the value of a text. */
+int nb_config_set(struct nb_ini *i, int key, const char *text);

@@ -52,7 +52,7 @@ static int print_nodes(const struct printer *p, const struct nb_config_key *k,
 		       const struct nb_bitmap *b, struct nb_origin o)
 {
 	_cleanup_bitmap_ struct nb_bitmap part = {0};
-	char text[NB_CONFIG_LINE_MAX];
+	char text[NB_INI_LINE_MAX];
 	unsigned n = 0;
 	int r;
 

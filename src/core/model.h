@@ -48,6 +48,7 @@ struct nb_unit {
 	bool rates_valid;
 	uint64_t util_cap, runnable_cap; /* averages: Σ of its threads' */
 	struct nb_load load;             /* of its threads' runnable averages */
+	uint32_t n_busy;                 /* threads that are runnable at least 5 % of the time */
 	struct nb_unit_history history;
 };
 

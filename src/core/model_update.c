@@ -5,6 +5,7 @@
 #include "core/grow.h"
 #include "core/model.h"
 
+#define BUSY_CAP (NB_CPU_CAP / 20)
 #define TICK_US 10000 /* start times count in USER_HZ, which is 100 on every Linux */
 
 struct fold {
@@ -191,6 +192,7 @@ static void fold_process(struct fold *f, uint32_t i, const struct nb_unit *old, 
 		if (new->runnable.weight > 0)
 			u->rates_valid = true;
 		nb_load_add_task(&u->load, new->runnable_cap);
+		u->n_busy += new->runnable_cap >= BUSY_CAP;
 		util_cap += new->runnable_cap ? nb_avg_value(&new->util) : 0;
 	}
 	u->util_cap = util_cap;

@@ -32,16 +32,16 @@ enum nb_reason nb_wide_judge(struct nb_planning *pl, uint32_t i);
 /* wide.c: for all whose verdict is WIDE: adds their actions and their load. */
 int nb_wide_plan(struct nb_planning *pl);
 
-/* actions.c: turns the search's answer into actions that may start now. */
-int nb_actions_extract(struct nb_planning *pl);
+/* actions.c: turns the places that a search found (one for each candidate) into actions
+ * that may start now. ret_stuck: none of them can, by loads that only other places change. */
+int nb_actions_extract(struct nb_planning *pl, const uint32_t *places, bool *ret_stuck);
+
+/* actions.c: remembers where the last answer wants each unit's memory. */
+void nb_actions_note_wishes(struct nb_planning *pl);
 
 /* Locality cost in µs of a unit with these CPU and memory shares. */
 int64_t nb_locality_us(const struct nb_planning *pl, const struct nb_settings *settings,
 		       uint64_t runnable_cap, const uint32_t *cpu_pmy, const uint32_t *mem_pmy);
-
-/* A whole unit on node k. */
-int64_t nb_locality_at_us(const struct nb_planning *pl, const struct nb_settings *settings,
-			  uint64_t runnable_cap, uint32_t k, const uint32_t *mem_pmy);
 
 /* 2 × bytes / mover speed: they are read, and written. */
 int64_t nb_memory_price_us(const struct nb_model *m, uint64_t bytes);

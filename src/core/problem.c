@@ -16,38 +16,60 @@ void nb_problem_done(struct nb_problem *p)
 	free(p->scratch);
 	free(p->wide);
 	free(p->answer);
+	free(p->first);
+	free(p->head);
+	free(p->next);
+	free(p->prev);
+	free(p->step);
+	free(p->heap);
+	free(p->slots);
+	free(p->incoming_bytes);
 }
 
 int nb_problem_reserve(struct nb_problem *p, const struct nb_snapshot *s)
 {
-	uint64_t cells = (uint64_t)s->n_processes * s->n_nodes;
+	uint64_t n = s->n_processes, nodes = s->n_nodes;
 	int r;
 
-	r = NB_GROW(p->units, p->cap_units, s->n_processes);
-	if (r == 0)
-		r = NB_GROW(p->cost_us, p->cap_cost, cells);
-	if (r == 0)
-		r = NB_GROW(p->with_memory, p->cap_with, cells);
-	if (r == 0)
-		r = NB_GROW(p->cpu_pmy, p->cap_cpu, cells);
-	if (r == 0)
-		r = NB_GROW(p->load, p->cap_load, s->n_nodes);
-	if (r == 0)
-		r = NB_GROW(p->wait_us, p->cap_wait, s->n_nodes);
-	if (r == 0)
-		r = NB_GROW(p->scratch, p->cap_scratch, 2 * (uint64_t)s->n_nodes);
-	if (r == 0)
-		r = NB_GROW(p->wide, p->cap_wide, 4 * (uint64_t)s->n_nodes);
-	if (r == 0)
-		r = NB_GROW(p->answer, p->cap_answer, s->n_processes);
-	return r;
+	if ((r = NB_GROW(p->units, p->cap_units, n)) < 0 ||
+	    (r = NB_GROW(p->cost_us, p->cap_cost, n * nodes)) < 0 ||
+	    (r = NB_GROW(p->with_memory, p->cap_with, n * nodes)) < 0 ||
+	    (r = NB_GROW(p->cpu_pmy, p->cap_cpu, n * nodes)) < 0 ||
+	    (r = NB_GROW(p->load, p->cap_load, nodes)) < 0 ||
+	    (r = NB_GROW(p->wait_us, p->cap_wait, nodes)) < 0 ||
+	    (r = NB_GROW(p->scratch, p->cap_scratch, 2 * nodes)) < 0 ||
+	    (r = NB_GROW(p->wide, p->cap_wide, 4 * nodes)) < 0 ||
+	    (r = NB_GROW(p->answer, p->cap_answer, n)) < 0 ||
+	    (r = NB_GROW(p->first, p->cap_first, n)) < 0 ||
+	    (r = NB_GROW(p->head, p->cap_head, nodes)) < 0 ||
+	    (r = NB_GROW(p->next, p->cap_next, n)) < 0 ||
+	    (r = NB_GROW(p->prev, p->cap_prev, n)) < 0 ||
+	    (r = NB_GROW(p->step, p->cap_step, n)) < 0 ||
+	    (r = NB_GROW(p->heap, p->cap_heap, n)) < 0 ||
+	    (r = NB_GROW(p->slots, p->cap_slots, nodes)) < 0 ||
+	    (r = NB_GROW(p->incoming_bytes, p->cap_incoming, nodes)) < 0)
+		return r;
+	return 0;
+}
+
+static int64_t wait_of(const struct nb_problem *p, uint32_t node, const struct nb_load *l)
+{
+	int64_t waiting = nb_load_waiting_cap(l, p->s->nodes[node].n_cpus);
+
+	return waiting * (int64_t)p->horizon_us / NB_CPU_CAP;
 }
 
 int64_t nb_problem_wait_us(const struct nb_problem *p, uint32_t node)
 {
-	int64_t waiting = nb_load_waiting_cap(&p->load[node], p->s->nodes[node].n_cpus);
+	return wait_of(p, node, &p->load[node]);
+}
 
-	return waiting * (int64_t)p->horizon_us / NB_CPU_CAP;
+int64_t nb_problem_wait_with_us(const struct nb_problem *p, uint32_t node, const struct nb_load *l)
+{
+	struct nb_load all = p->load[node];
+
+	nb_load_add(&all, l);
+	return wait_of(p, node, &all);
 }
 
 void nb_problem_apply(struct nb_problem *p, uint32_t u, uint32_t place, int sign)
@@ -55,6 +77,8 @@ void nb_problem_apply(struct nb_problem *p, uint32_t u, uint32_t place, int sign
 	const struct nb_load *l = &p->units[u].load;
 	const uint32_t *share = p->cpu_pmy + (uint64_t)u * p->n_nodes;
 
+	if (place == NB_STAY && p->units[u].undivided)
+		place = p->units[u].from;
 	if (place != NB_STAY) {
 		if (sign > 0)
 			nb_load_add(&p->load[place], l);
@@ -80,22 +104,18 @@ void nb_problem_apply(struct nb_problem *p, uint32_t u, uint32_t place, int sign
 	}
 }
 
-void nb_problem_move(struct nb_problem *p, uint32_t u, uint32_t place)
-{
-	nb_problem_apply(p, u, p->units[u].where, -1);
-	nb_problem_apply(p, u, place, 1);
-	p->units[u].where = place;
-	for (uint32_t k = 0; k < p->n_nodes; k++)
-		p->wait_us[k] = nb_problem_wait_us(p, k);
-}
-
 /* The nodes that a unit touches at a place, into nodes[]; those already there are
  * not named twice. */
 static uint32_t touched(const struct nb_problem *p, uint32_t u, uint32_t place, uint32_t *nodes,
 			uint32_t n)
 {
 	const uint32_t *share = p->cpu_pmy + (uint64_t)u * p->n_nodes;
-	uint32_t first = place == NB_STAY ? 0 : place, end = place == NB_STAY ? p->n_nodes : place + 1;
+	uint32_t first, end;
+
+	if (place == NB_STAY && p->units[u].undivided)
+		place = p->units[u].from;
+	first = place == NB_STAY ? 0 : place;
+	end = place == NB_STAY ? p->n_nodes : place + 1;
 
 	for (uint32_t k = first; k < end; k++) {
 		bool known = place == NB_STAY && share[k] == 0;
@@ -106,6 +126,18 @@ static uint32_t touched(const struct nb_problem *p, uint32_t u, uint32_t place, 
 			nodes[n++] = k;
 	}
 	return n;
+}
+
+void nb_problem_move(struct nb_problem *p, uint32_t u, uint32_t place)
+{
+	uint32_t n = touched(p, u, p->units[u].where, p->scratch, 0);
+
+	n = touched(p, u, place, p->scratch, n);
+	nb_problem_apply(p, u, p->units[u].where, -1);
+	nb_problem_apply(p, u, place, 1);
+	p->units[u].where = place;
+	for (uint32_t i = 0; i < n; i++)
+		p->wait_us[p->scratch[i]] = nb_problem_wait_us(p, p->scratch[i]);
 }
 
 int64_t nb_problem_delta(struct nb_problem *p, const uint32_t *us, const uint32_t *places,
@@ -141,6 +173,22 @@ int64_t nb_problem_total(const struct nb_problem *p)
 	for (uint32_t k = 0; k < p->n_nodes; k++)
 		total += p->wait_us[k];
 	return total;
+}
+
+uint32_t nb_problem_leaves(const struct nb_problem *p, uint32_t u, uint32_t to)
+{
+	const uint32_t *share = p->cpu_pmy + (uint64_t)u * p->n_nodes;
+	uint32_t best = p->units[u].from;
+
+	if (best != to)
+		return best;
+	for (uint32_t k = 0; k < p->n_nodes; k++)
+		if (k != to && (best == to ? share[k] > 0 :
+					     share[k] > share[best] ||
+						     (share[k] == share[best] &&
+						      p->s->nodes[k].id < p->s->nodes[best].id)))
+			best = k;
+	return best;
 }
 
 bool nb_problem_busier(const struct nb_problem *p, uint32_t from, uint32_t to, uint32_t pct)

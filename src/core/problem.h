@@ -28,8 +28,15 @@ struct nb_candidate {
 	int64_t stay_us;         /* locality cost as it is */
 	int64_t present_us;      /* stay_us and the cost of running at all: what min_gain is a share of */
 	int64_t hurdle_us;       /* min_gain in µs, and what any disturbance costs */
+	bool undivided;          /* all of it runs on `from` */
 	bool displaced;          /* it is where its group does not want it: must move */
 	uint32_t where;          /* the search's answer: a node or NB_STAY */
+};
+
+/* A change of place of a unit, together with a partner that takes its node. */
+struct nb_step {
+	int64_t delta_us; /* of the total cost; 0: there is no such step */
+	uint32_t place, partner;
 };
 
 struct nb_problem {
@@ -44,9 +51,18 @@ struct nb_problem {
 	int64_t *wait_us;            /* n_nodes: the cost of load */
 	uint32_t *scratch;           /* 2 × n_nodes */
 	uint32_t *wide;              /* 4 × n_nodes: scratch of wide.c and actions.c */
-	uint32_t *answer;            /* n: the better of two searches */
+	uint32_t *answer;            /* n: the places that actions are made for */
+	uint32_t *first;             /* n: the answer of the first search */
+	uint32_t *head;              /* n_nodes: the units on a node, linked by next and prev */
+	uint32_t *next, *prev;       /* n */
+	struct nb_step *step;        /* n: the best step of each unit */
+	uint32_t *heap;              /* n_heap units, the one with the best step first */
+	uint32_t n_heap;
+	uint32_t *slots;             /* n_nodes: taken by the plan */
+	uint64_t *incoming_bytes;    /* n_nodes: in flight or planned */
 	uint32_t cap_units, cap_cost, cap_with, cap_cpu, cap_load, cap_wait, cap_scratch,
-		cap_wide, cap_answer;
+		cap_wide, cap_answer, cap_first, cap_head, cap_next, cap_prev, cap_step, cap_heap,
+		cap_slots, cap_incoming;
 };
 
 void nb_problem_done(struct nb_problem *p);
@@ -75,6 +91,9 @@ static inline uint32_t nb_problem_node(const struct nb_problem *p, uint32_t u, u
 
 int64_t nb_problem_wait_us(const struct nb_problem *p, uint32_t node);
 
+/* The same with one more load there. */
+int64_t nb_problem_wait_with_us(const struct nb_problem *p, uint32_t node, const struct nb_load *l);
+
 /* Puts a unit (sign 1) on its place, or takes it off (-1). Loads only. */
 void nb_problem_apply(struct nb_problem *p, uint32_t u, uint32_t place, int sign);
 
@@ -94,5 +113,9 @@ bool nb_problem_busier(const struct nb_problem *p, uint32_t from, uint32_t to, u
 /* May this unit go there by itself, as busier_node has it? */
 bool nb_problem_may_go(const struct nb_problem *p, uint32_t u, uint32_t to, uint32_t pct);
 
-/* Fills `where` of all units with the best places found. */
-void nb_search(struct nb_problem *p, const struct nb_config *c);
+/* Lowers the total cost from where all units are, or with from_home from each on the node
+ * that suits its memory best. The answer is in `where`. Returns the total. */
+int64_t nb_search(struct nb_problem *p, const struct nb_config *c, bool from_home);
+
+/* The node that a unit leaves when it goes to `to`: where most of it runs but there. */
+uint32_t nb_problem_leaves(const struct nb_problem *p, uint32_t u, uint32_t to);

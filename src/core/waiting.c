@@ -5,10 +5,12 @@
 
 static int64_t isqrt(int64_t v)
 {
-	uint64_t x = (uint64_t)v, root = 0, bit = UINT64_C(1) << 62;
+	uint64_t x = (uint64_t)v, root = 0, bit;
 
-	while (bit > x)
-		bit >>= 2;
+	if (x == 0)
+		return 0;
+	/* the highest power of four that is not above x */
+	bit = UINT64_C(1) << ((63 - __builtin_clzll(x)) & ~1);
 	for (; bit; bit >>= 2) {
 		if (x >= root + bit) {
 			x -= root + bit;

@@ -12,9 +12,12 @@
 /* A unit fits so many CPUs when at most this share of its tasks waits for another. */
 #define FITS_PCT 10
 
-static bool fits_cpus(const struct nb_load *l, uint32_t n_cpus)
+/* Requests come in bursts, and a burst wakes all threads at once: so each thread that
+ * works now and then has a CPU, however low the load is on average. */
+static bool fits_cpus(const struct nb_unit *u, uint32_t n_cpus)
 {
-	return nb_load_waiting_cap(l, n_cpus) * 100 <= l->mean_cap * FITS_PCT;
+	return u->n_busy <= n_cpus &&
+	       nb_load_waiting_cap(&u->load, n_cpus) * 100 <= u->load.mean_cap * FITS_PCT;
 }
 
 static uint64_t bytes_of(const struct nb_planning *pl, uint32_t i)
@@ -36,7 +39,7 @@ static bool fits_a_node(const struct nb_planning *pl, uint32_t i)
 		const struct nb_node *n = &pl->s->nodes[k];
 		uint64_t usable = n->mem_total_bytes / 10000 * (10000 - pl->c->settings.reserve_pmy);
 
-		if (n->n_cpus > 0 && fits_cpus(&u->load, n->n_cpus) &&
+		if (n->n_cpus > 0 && fits_cpus(u, n->n_cpus) &&
 		    (bytes <= usable || n->mem_total_bytes == 0))
 			return true;
 	}
@@ -217,7 +220,7 @@ static int place(struct nb_planning *pl, uint32_t i, struct set *set, struct nb_
 	bytes = nb_model_memory_share(pl->m, pl->s, i, mem_pmy);
 	if (!nb_model_cpu_share(pl->m, pl->s, i, now_pmy) || bytes == 0)
 		return 0;
-	while (set->n_cpus == 0 || !fits_cpus(&u->load, set->n_cpus) || set->mem_bytes < bytes) {
+	while (set->n_cpus == 0 || !fits_cpus(u, set->n_cpus) || set->mem_bytes < bytes) {
 		uint32_t k = next_node(pl, i, g, settings, set, set_pmy, mem_pmy);
 
 		if (k == NB_NO_NODE)

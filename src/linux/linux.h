@@ -38,5 +38,11 @@ struct nb_restore_counts {
 };
 
 /* Puts back every mask that the state file of a daemon that is no longer running
- * names, and empties the file. 0 also when there is none. */
+ * names, and empties the file. 0 also when there is none. -EBUSY: a daemon that is alive
+ * works with this folder. -EBADMSG: the file is damaged, -EPROTONOSUPPORT: of another
+ * version, -ESTALE: of an earlier boot; it is not trusted, and kept as masks.state.bad. */
 int nb_linux_restore(const char *state_dir, struct nb_restore_counts *ret);
+
+/* What nb_linux_new() found of an earlier daemon and put back: 0 and the counts, or why
+ * the file was not trusted, as above. p is of nb_linux_new(). */
+int nb_linux_recovered(const struct nb_platform *p, struct nb_restore_counts *ret);

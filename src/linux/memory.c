@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+#include "linux/memory.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "linux/memory_due.h"
+#include "linux/numa_sum.h"
+
+#define N_BUCKETS 1024
+#define FORGET_TICKS 16
+
+struct entry {
+	struct nb_memory_seen seen;
+	uint64_t tick; /* when it was last asked for */
+	uint64_t gen;  /* of the topology that the arrays are for */
+	enum nb_mem_source source;
+	bool denied, bound, interleaved, dirty_files;
+	uint64_t huge_bytes, own_shared_bytes;
+	uint64_t rounds;
+	uint64_t *place, *anon, *file; /* one allocation, n_nodes of each */
+	uint32_t n_nodes;
+	struct entry *next;
+};
+
+struct nb_memory {
+	pthread_mutex_t lock; /* of the table and of what its entries hold */
+	struct entry *buckets[N_BUCKETS];
+	uint64_t tick;
+	struct nb_memory_budget budget;
+	struct nb_memory_cost cost;
+	bool one_node_too;
+	nb_query_pages query;
+
+	struct nb_numa_sum sum;
+	struct nb_query sampled;
+	struct nb_lines lines;
+	struct nb_memory_due *due;
+	uint32_t cap_due;
+};
+
+int nb_memory_new(struct nb_memory **ret)
+{
+	struct nb_memory *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	pthread_mutex_init(&m->lock, NULL);
+	m->lines.fd = -1;
+	m->query = nb_query_live;
+	*ret = m;
+	return 0;
+}
+
+static void entry_free(struct entry *e)
+{
+	free(e->place);
+	free(e);
+}
+
+struct nb_memory *nb_memory_free(struct nb_memory *m)
+{
+	if (!m)
+		return NULL;
+	for (size_t i = 0; i < N_BUCKETS; i++)
+		while (m->buckets[i]) {
+			struct entry *e = m->buckets[i];
+
+			m->buckets[i] = e->next;
+			entry_free(e);
+		}
+	nb_numa_sum_done(&m->sum);
+	nb_query_done(&m->sampled);
+	nb_lines_done(&m->lines);
+	free(m->due);
+	pthread_mutex_destroy(&m->lock);
+	free(m);
+	return NULL;
+}
+
+void nb_memory_test(struct nb_memory *m, bool one_node_too, nb_query_pages query)
+{
+	m->one_node_too = one_node_too;
+	if (query)
+		m->query = query;
+}
+
+struct nb_memory_cost nb_memory_cost(const struct nb_memory *m)
+{
+	return m->cost;
+}
+
+static struct entry **bucket(struct nb_memory *m, struct nb_key key)
+{
+	return &m->buckets[(uint32_t)key.pid % N_BUCKETS];
+}
+
+static struct entry *find(struct nb_memory *m, struct nb_key key)
+{
+	struct entry *e;
+
+	for (e = *bucket(m, key); e; e = e->next)
+		if (nb_key_equal(e->seen.key, key))
+			break;
+	return e;
+}
+
+static struct entry *find_or_add(struct nb_memory *m, struct nb_key key)
+{
+	struct entry *e = find(m, key);
+
+	if (e)
+		return e;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return NULL;
+	e->seen.key = key;
+	e->tick = m->tick;
+	e->next = *bucket(m, key);
+	*bucket(m, key) = e;
+	return e;
+}
+
+void nb_memory_touch(struct nb_memory *m, struct nb_key key)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&m->lock);
+	e = find(m, key); /* what was never read is read first anyway */
+	if (e)
+		e->seen.touched = true;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void nb_memory_hold(struct nb_memory *m, struct nb_key key, bool hold)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&m->lock);
+	e = hold ? find_or_add(m, key) : find(m, key);
+	/* Without memory for a note it may be read in flight: slow, not wrong. */
+	if (e && hold) {
+		e->seen.holds++;
+	} else if (e && e->seen.holds > 0) {
+		e->seen.holds--;
+		e->seen.touched = true;
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+int nb_memory_files(struct nb_memory *m, struct nb_key key, const struct nb_bitmap *nodes,
+		    struct nb_memory_files *ret)
+{
+	struct nb_memory_files files = {};
+	struct entry *e;
+	int r = -ENODATA;
+
+	pthread_mutex_lock(&m->lock);
+	e = find(m, key);
+	if (e && e->seen.valid && e->source == NB_MEM_NUMA_MAPS) {
+		files.at_us = e->seen.at_us;
+		files.dirty = e->dirty_files;
+		for (uint32_t i = 0; i < e->n_nodes; i++)
+			if (nb_bitmap_test(nodes, i)) {
+				files.file_bytes += e->file[i];
+				files.anon_bytes += e->anon[i];
+			}
+		*ret = files;
+		r = 0;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return r;
+}
+
+/* Those that are no longer asked for are gone, or became small. */
+static void forget(struct nb_memory *m)
+{
+	for (size_t i = 0; i < N_BUCKETS; i++)
+		for (struct entry **p = &m->buckets[i]; *p;) {
+			struct entry *e = *p;
+
+			if (e->seen.holds > 0 || e->tick + FORGET_TICKS > m->tick) {
+				p = &e->next;
+				continue;
+			}
+			*p = e->next;
+			entry_free(e);
+		}
+}
+
+static int size_arrays(struct entry *e, uint32_t n_nodes)
+{
+	uint64_t *p;
+
+	if (e->place && e->n_nodes == n_nodes)
+		return 0;
+	p = calloc((size_t)n_nodes * 3, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	free(e->place);
+	e->place = p;
+	e->anon = p + n_nodes;
+	e->file = e->anon + n_nodes;
+	e->n_nodes = n_nodes;
+	return 0;
+}
+
+static void take_sum(struct entry *e, const struct nb_numa_sum *sum)
+{
+	memcpy(e->place, sum->place, (size_t)e->n_nodes * 3 * sizeof(*e->place));
+	e->source = NB_MEM_NUMA_MAPS;
+	e->bound = sum->bound;
+	e->interleaved = sum->interleaved;
+	e->dirty_files = sum->dirty_files;
+	e->huge_bytes = sum->huge_bytes;
+	e->own_shared_bytes = sum->own_shared_bytes;
+}
+
+static void take_samples(struct entry *e, const struct nb_query *q, uint64_t anon_bytes)
+{
+	for (uint32_t i = 0; i < e->n_nodes; i++) {
+		e->place[i] = (uint64_t)((__uint128_t)anon_bytes * q->hits[i] / q->samples);
+		e->anon[i] = e->place[i];
+		e->file[i] = 0;
+	}
+	e->source = NB_MEM_QUERY;
+	e->own_shared_bytes = 0;
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* Reads one process without the lock: only the sampler reads, and only it frees. */
+static int read_one(struct nb_memory *m, const struct nb_procfs *fs, const struct nb_topology *t,
+		    const struct nb_config *c, struct nb_snapshot *s, struct nb_process *p,
+		    struct entry *e)
+{
+	bool ask = fs->live && p->rss_bytes > c->select.numa_maps_limit_bytes;
+	uint64_t began = now_us(), took;
+	char path[32];
+	int r;
+
+	if (ask) {
+		uint64_t seed = (uint64_t)e->seen.key.pid << 32 ^ e->seen.key.start ^ e->rounds << 20;
+
+		r = nb_query_read(&m->sampled, t, &m->lines, fs->proc_fd, e->seen.key.pid, seed,
+				  m->query);
+		m->cost.n_queries++;
+	} else {
+		snprintf(path, sizeof(path), "%d/numa_maps", (int)e->seen.key.pid);
+		r = nb_numa_sum_read(&m->sum, t, &m->lines, fs->proc_fd, path);
+		m->cost.n_maps++;
+		if (r == 0) {
+			s->rejected_rows += m->sum.rejected;
+			if (m->sum.empty) /* it lost its memory after we looked at its size */
+				r = -ESRCH;
+		}
+	}
+	took = now_us() - began;
+	m->cost.time_us += took;
+	nb_memory_spent(&m->budget, took);
+	if (r == -ENOMEM)
+		return r;
+
+	pthread_mutex_lock(&m->lock);
+	e->rounds++;
+	e->seen.touched = false;
+	e->seen.cost_us = took;
+	e->seen.tried_us = s->at_us;
+	e->seen.anon_bytes = p->anon_bytes;
+	e->denied = r == -EACCES || r == -EPERM;
+	if (r == 0) {
+		r = size_arrays(e, t->n_nodes);
+		if (r == 0) {
+			ask ? take_samples(e, &m->sampled, p->anon_bytes) : take_sum(e, &m->sum);
+			e->gen = t->gen;
+			e->seen.at_us = s->at_us;
+			e->seen.valid = true;
+		}
+	} else {
+		if (nb_gone(r))
+			s->gone_tasks++;
+		r = 0;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return r;
+}
+
+/* Whether most of its memory is where its threads are. */
+static bool misplaced(const struct nb_snapshot *s, const struct nb_process *p, const struct entry *e)
+{
+	uint64_t total = 0, local = 0, threads = 0;
+	bool running = false;
+
+	for (uint32_t i = 0; i < p->n_threads; i++)
+		if (s->threads[p->first_thread + i].state == 'R')
+			running = true;
+	for (uint32_t i = 0; i < e->n_nodes; i++)
+		total += e->place[i];
+	for (uint32_t i = 0; i < p->n_threads; i++) {
+		const struct nb_thread *thread = &s->threads[p->first_thread + i];
+		uint32_t node;
+
+		if (!(thread->valid & NB_VALID_LAST_CPU) || (running && thread->state != 'R'))
+			continue;
+		node = nb_snapshot_cpu_node(s, thread->last_cpu);
+		if (node == NB_NO_NODE)
+			continue;
+		threads++;
+		local += e->place[node] / 1024;
+	}
+	return threads > 0 && local < total / 1024 * threads / 5 * 4;
+}
+
+static void show(const struct nb_snapshot *s, uint32_t index, const struct entry *e)
+{
+	struct nb_process *p = &s->processes[index];
+
+	if (e->denied)
+		p->flags |= NB_PROC_DENIED;
+	if (!e->seen.valid)
+		return;
+	memcpy(nb_snapshot_bytes(s, index), e->place, e->n_nodes * sizeof(*e->place));
+	p->valid |= NB_VALID_MEM;
+	p->mem_source = e->source;
+	p->mem_at_us = e->seen.at_us;
+	if (e->seen.at_us != s->at_us)
+		p->flags |= NB_PROC_MEM_STALE;
+	p->anon_bytes += e->own_shared_bytes;
+	if (e->source != NB_MEM_NUMA_MAPS)
+		return;
+	p->huge_bytes = e->huge_bytes;
+	p->valid |= NB_VALID_POLICY;
+	if (e->bound)
+		p->flags |= NB_PROC_BOUND;
+	if (e->interleaved)
+		p->flags |= NB_PROC_INTERLEAVED;
+}
+
+static int reserve(struct nb_memory *m, uint32_t n)
+{
+	struct nb_memory_due *p;
+
+	if (n <= m->cap_due)
+		return 0;
+	p = reallocarray(m->due, n, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	m->due = p;
+	m->cap_due = n;
+	return 0;
+}
+
+/* Notes who is asked for, and how urgent each is. */
+static int look(struct nb_memory *m, const struct nb_topology *t, const struct nb_snapshot *s,
+		const uint32_t *processes, uint32_t n)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&m->lock);
+	m->tick++;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct nb_process *p = &s->processes[processes[i]];
+		struct entry *e = find_or_add(m, p->key);
+
+		if (!e) {
+			r = -ENOMEM;
+			break;
+		}
+		e->tick = m->tick;
+		if (e->seen.valid && e->gen != t->gen) {
+			e->seen.valid = false;
+			e->seen.tried_us = 0;
+		}
+		m->due[i].process = processes[i];
+		m->due[i].anon_bytes = p->anon_bytes;
+		m->due[i].seen = e->seen;
+		m->due[i].urgency =
+			nb_memory_urgency(&e->seen, s->at_us, p->anon_bytes,
+					  e->seen.valid && misplaced(s, p, e));
+		if (e->seen.touched && e->seen.holds == 0)
+			e->seen.follow_us = s->at_us;
+	}
+	if (m->tick % FORGET_TICKS == 0)
+		forget(m);
+	pthread_mutex_unlock(&m->lock);
+	return r;
+}
+
+int nb_memory_fill(struct nb_memory *m, const struct nb_procfs *fs, const struct nb_topology *t,
+		   const struct nb_config *c, struct nb_snapshot *s, const uint32_t *processes,
+		   uint32_t n)
+{
+	int r;
+
+	if (t->n_nodes == 1 && !m->one_node_too) {
+		for (uint32_t i = 0; i < n; i++) {
+			struct nb_process *p = &s->processes[processes[i]];
+
+			nb_snapshot_bytes(s, processes[i])[0] = p->anon_bytes;
+			p->valid |= NB_VALID_MEM;
+			p->mem_at_us = s->at_us;
+		}
+		return 0;
+	}
+	r = reserve(m, n);
+	if (r == 0)
+		r = look(m, t, s, processes, n);
+	if (r < 0)
+		return r;
+	nb_memory_due_sort(m->due, n);
+	nb_memory_tick(&m->budget, s->at_us);
+	for (uint32_t i = 0; i < n; i++) {
+		struct nb_process *p = &s->processes[m->due[i].process];
+
+		if (fs->live && !nb_memory_affords(&m->budget, m->due[i].urgency))
+			continue;
+		r = read_one(m, fs, t, c, s, p, find(m, p->key));
+		if (r < 0)
+			return r;
+	}
+	pthread_mutex_lock(&m->lock);
+	for (uint32_t i = 0; i < n; i++)
+		show(s, processes[i], find(m, s->processes[processes[i]].key));
+	pthread_mutex_unlock(&m->lock);
+	return 0;
+}
