@@ -354,6 +354,7 @@ TEST(refused_and_gone)
 	/* C03: too few samples keep the old answer */
 	answers[0] = -14;
 	p = one_process(s, 22000000, (struct nb_key){.pid = 6, .start = 1}, MB(100));
+	s->threads[0].run_ns = 1000000000; /* it does not sleep */
 	REQUIRE(fill(m, &fs, s) == 0);
 	CHECK_INT(nb_memory_cost(m).n_queries, 3);
 	CHECK_INT(nb_snapshot_bytes(s, 0)[1], MB(100));
