@@ -112,7 +112,7 @@ lab-programs: $(PROGRAMS) $(GUEST_PROGRAMS)
 
 # The unit tests run twice, the second time with sanitizers; `make check-fast` leaves
 # the lab out, which takes most of the time.
-CHECKS = $(UNIT_TESTS) $(patsubst $(B)/%,build/sanitize/%,$(UNIT_TESTS)) tests/purity tests/sim-compilers
+CHECKS = $(UNIT_TESTS) $(patsubst $(B)/%,build/sanitize/%,$(UNIT_TESTS)) tests/purity tests/sim-cli tests/sim-compilers
 .PHONY: check check-fast check-build
 check-build: all unit
 	$(Q)$(MAKE) --no-print-directory SANITIZE=address,undefined unit

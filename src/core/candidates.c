@@ -86,18 +86,17 @@ static void cost_places(struct nb_planning *pl, uint32_t u, const struct nb_grou
 		int64_t cost, moved;
 
 		p->cost_us[row + k] = NB_NO_COST;
-		p->with_memory[row + k] = 0;
+		p->moved_us[row + k] = NB_NO_COST;
 		if (!nb_select_cpu_node(pl, c->index, g, k))
 			continue;
 		for (uint32_t j = 0; j < n_holds; j++)
 			mean += (uint64_t)mem_pmy[holds[j]] * distance[holds[j]];
 		cost = excess_us(c->settings, (uint64_t)c->load.mean_cap, mean * 10000);
 		moved = nb_memory_price_us(pl->m, bytes);
-		if (moved < cost && nb_select_memory_node(pl, c->index, k) &&
-		    has_room(pl, c->settings, k, bytes)) {
-			cost = moved;
-			p->with_memory[row + k] = 1;
-		}
+		/* A last few pages are not worth a move. */
+		if (cost > c->hurdle_us && moved < cost && nb_select_memory_node(pl, c->index, k) &&
+		    has_room(pl, c->settings, k, bytes))
+			p->moved_us[row + k] = moved + c->hurdle_us;
 		/* Staying put has no hurdle; where it goes, the gain must be worth it. */
 		p->cost_us[row + k] = cost + c->hurdle_us;
 	}

@@ -9,7 +9,7 @@ void nb_problem_done(struct nb_problem *p)
 {
 	free(p->units);
 	free(p->cost_us);
-	free(p->with_memory);
+	free(p->moved_us);
 	free(p->cpu_pmy);
 	free(p->load);
 	free(p->wait_us);
@@ -33,7 +33,7 @@ int nb_problem_reserve(struct nb_problem *p, const struct nb_snapshot *s)
 
 	if ((r = NB_GROW(p->units, p->cap_units, n)) < 0 ||
 	    (r = NB_GROW(p->cost_us, p->cap_cost, n * nodes)) < 0 ||
-	    (r = NB_GROW(p->with_memory, p->cap_with, n * nodes)) < 0 ||
+	    (r = NB_GROW(p->moved_us, p->cap_moved, n * nodes)) < 0 ||
 	    (r = NB_GROW(p->cpu_pmy, p->cap_cpu, n * nodes)) < 0 ||
 	    (r = NB_GROW(p->load, p->cap_load, nodes)) < 0 ||
 	    (r = NB_GROW(p->wait_us, p->cap_wait, nodes)) < 0 ||

@@ -44,8 +44,9 @@ struct nb_problem {
 	const struct nb_snapshot *s;
 	uint64_t horizon_us;
 	struct nb_candidate *units;  /* ascending pid */
-	int64_t *cost_us;            /* n × n_nodes: locality and price of each place; NB_NO_COST: not allowed */
-	uint8_t *with_memory;        /* n × n_nodes: that place means moving the memory there */
+	int64_t *cost_us;            /* n × n_nodes: locality of each place; NB_NO_COST: not allowed */
+	int64_t *moved_us;           /* n × n_nodes: price of bringing the memory along, if it is less */
+	bool pages;                  /* the search may move memory too */
 	uint32_t *cpu_pmy;           /* n × n_nodes: where it runs now */
 	struct nb_load *load;        /* n_nodes: of all, at the places in `where` */
 	int64_t *wait_us;            /* n_nodes: the cost of load */
@@ -60,7 +61,7 @@ struct nb_problem {
 	uint32_t n_heap;
 	uint32_t *slots;             /* n_nodes: taken by the plan */
 	uint64_t *incoming_bytes;    /* n_nodes: in flight or planned */
-	uint32_t cap_units, cap_cost, cap_with, cap_cpu, cap_load, cap_wait, cap_scratch,
+	uint32_t cap_units, cap_cost, cap_moved, cap_cpu, cap_load, cap_wait, cap_scratch,
 		cap_wide, cap_answer, cap_first, cap_head, cap_next, cap_prev, cap_step, cap_heap,
 		cap_slots, cap_incoming;
 };
@@ -70,7 +71,11 @@ int nb_problem_reserve(struct nb_problem *p, const struct nb_snapshot *s);
 
 static inline int64_t nb_problem_cost(const struct nb_problem *p, uint32_t u, uint32_t place)
 {
-	return place == NB_STAY ? p->units[u].stay_us : p->cost_us[(uint64_t)u * p->n_nodes + place];
+	uint64_t cell = (uint64_t)u * p->n_nodes + place;
+
+	if (place == NB_STAY)
+		return p->units[u].stay_us;
+	return p->pages && p->moved_us[cell] < p->cost_us[cell] ? p->moved_us[cell] : p->cost_us[cell];
 }
 
 static inline bool nb_problem_allowed(const struct nb_problem *p, uint32_t u, uint32_t node)
@@ -80,7 +85,9 @@ static inline bool nb_problem_allowed(const struct nb_problem *p, uint32_t u, ui
 
 static inline bool nb_problem_with_memory(const struct nb_problem *p, uint32_t u, uint32_t place)
 {
-	return place != NB_STAY && p->with_memory[(uint64_t)u * p->n_nodes + place];
+	uint64_t cell = (uint64_t)u * p->n_nodes + place;
+
+	return place != NB_STAY && p->pages && p->moved_us[cell] < p->cost_us[cell];
 }
 
 /* The node that a place stands for when loads are compared. */

@@ -5,6 +5,9 @@
  * for the steps before it have changed the loads. When the heap is empty all units are
  * asked once more, until none has a step left. Rotations of three or more come out of
  * the start from each unit's best node by themselves.
+ *
+ * First threads only: they are placed in no time, and it is cheap to do it again. Then
+ * those that are still far from their memory may have it brought to them.
  */
 #include "core/problem.h"
 
@@ -120,6 +123,15 @@ static bool needs_partner(struct nb_problem *p, uint32_t u, uint32_t b, uint32_t
 	       nb_problem_wait_with_us(p, b, &p->units[u].load) > p->wait_us[b];
 }
 
+/* What its place costs it is less than what any change would have to gain. */
+static bool near_enough(const struct nb_problem *p, uint32_t u)
+{
+	const struct nb_candidate *c = &p->units[u];
+	int64_t cost_us = nb_problem_cost(p, u, c->where);
+
+	return c->where == NB_STAY ? cost_us <= c->hurdle_us : cost_us <= 2 * c->hurdle_us;
+}
+
 /* Places that are cheaper for the unit itself; when somebody waits where it is, also those
  * that are less busy, for waiting grows faster the more there are already.
  * delta_us is 0 when there is no step. */
@@ -130,6 +142,8 @@ static struct nb_step find_step(struct nb_problem *p, uint32_t u, uint32_t pct)
 	int64_t now_us = nb_problem_cost(p, u, where);
 	bool all = crowded(p, u);
 
+	if (p->pages && near_enough(p, u))
+		return best;
 	if (where != NB_STAY && !p->units[u].displaced && (all || p->units[u].stay_us < now_us))
 		try_place(p, u, NB_STAY, &best);
 	for (uint32_t k = 0; k < p->n_nodes; k++) {
@@ -242,9 +256,12 @@ static uint32_t suits_best(const struct nb_problem *p, uint32_t u)
 
 int64_t nb_search(struct nb_problem *p, const struct nb_config *c, bool from_home)
 {
+	p->pages = false;
 	if (from_home)
 		for (uint32_t u = 0; u < p->n; u++)
 			nb_problem_move(p, u, suits_best(p, u));
+	descend(p, c->estimator.imbalance_pct);
+	p->pages = true;
 	descend(p, c->estimator.imbalance_pct);
 	return nb_problem_total(p);
 }

@@ -39,7 +39,7 @@ static int64_t loss(int64_t z)
 
 void nb_load_add_task(struct nb_load *l, uint64_t runnable_cap)
 {
-	int64_t p = runnable_cap > NB_CPU_CAP ? NB_CPU_CAP : (int64_t)runnable_cap;
+	int64_t p = runnable_cap >= NB_ALWAYS_CAP ? NB_CPU_CAP : (int64_t)runnable_cap;
 
 	l->mean_cap += p;
 	l->variance += p * (NB_CPU_CAP - p);

@@ -21,8 +21,10 @@ struct nb_load {
 	int64_t n;           /* tasks that count: runnable now and then */
 };
 
-/* A task that is runnable less than 1 % of the time waits for nobody. */
+/* A task that is runnable less than 1 % of the time waits for nobody; one that is 7 of 8
+ * parts of it is taken as always runnable: how much it paused just now is chance. */
 #define NB_ACTIVE_CAP 10
+#define NB_ALWAYS_CAP 896
 
 void nb_load_add_task(struct nb_load *l, uint64_t runnable_cap);
 void nb_load_add(struct nb_load *l, const struct nb_load *other);

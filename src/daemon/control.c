@@ -133,7 +133,7 @@ static int advance(struct client *c)
 	/* Who does not read what he asked for is not read from either. */
 	if (nb_frames_pending(&c->frames, &bytes) > 0)
 		events = EPOLLOUT;
-	else if (c->closing || (more == 0 && c->ended))
+	else if (c->closing || c->ended)
 		return -ECONNRESET;
 	else if (more != 0)
 		r = sd_event_source_set_enabled(c->turn, SD_EVENT_ONESHOT);

@@ -14,7 +14,7 @@ struct dump {
 	struct nb_platform base;
 	char *dir;
 	char *root;  /* of the first instant */
-	bool series; /* DIR/0 exists */
+	bool series; /* of numbered folders */
 	unsigned at; /* the instant that is open */
 	struct nb_platform *instant;
 	uint64_t last_us; /* 0: none was read */
@@ -171,9 +171,13 @@ int nb_dump_new(const char *dir, struct nb_platform **ret)
 		return -ENOMEM;
 	}
 	d->series = true;
-	d->series = exists(d, 0);
-	d->root = instant_path(d, 0);
-	r = d->root ? open_instant(d, 0) : -ENOMEM;
+	d->at = exists(d, 0) ? 0 : 1;
+	if (!exists(d, d->at)) {
+		d->series = false;
+		d->at = 0;
+	}
+	d->root = instant_path(d, d->at);
+	r = d->root ? open_instant(d, d->at) : -ENOMEM;
 	if (r < 0) {
 		dump_free(&d->base);
 		return r;

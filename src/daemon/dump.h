@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A dump of /proc and /sys as a platform: DIR/0, DIR/1, … are instants of one
+ * A dump of /proc and /sys as a platform: DIR/0 (or 1), DIR/1, … are instants of one
  * machine, one interval apart unless each holds a file at_us with its time; a DIR
  * without them is one instant that lasts. After the last one it stays. Nothing can
  * be done to it.

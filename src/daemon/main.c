@@ -87,6 +87,19 @@ static int open_listener(const char *path, struct nb_listener *l, struct nb_log 
 	return 0;
 }
 
+/* What a daemon that died had left behind was put back when the platform was made. */
+static void tell_recovered(const struct nb_platform *p, struct nb_log *log)
+{
+	struct nb_restore_counts n;
+
+	if (nb_linux_recovered(p, &n) == 0 && (n.restored || n.failed))
+		nb_log(log, LOG_NOTICE,
+		       "a daemon that died had changed the CPUs of threads: %u have their own "
+		       "again, %u "
+		       "failed",
+		       n.restored, n.failed);
+}
+
 static int serve(const struct nb_options *o, const char *config_path, struct nb_loaded *l,
 		 const char *missing, struct nb_platform *p, int listen_fd, struct nb_log *log)
 {
@@ -141,6 +154,8 @@ static int run(const struct nb_options *o, struct nb_log *log)
 	} else if (o->once) {
 		r = once(o, &loaded, rights.text, p, log);
 	} else {
+		if (!o->sysroot)
+			tell_recovered(p, log);
 		r = serve(o, config_path, &loaded, rights.text, p, listener.fd, log);
 	}
 	nb_listener_close(&listener);

@@ -231,12 +231,21 @@ static void take_samples(struct entry *e, const struct nb_query *q, uint64_t ano
 	e->own_shared_bytes = 0;
 }
 
-static uint64_t now_us(void)
+static uint64_t clock_us(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static uint64_t run_time(const struct nb_snapshot *s, const struct nb_process *p)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->n_threads; i++)
+		sum += s->threads[p->first_thread + i].run_ns;
+	return sum;
 }
 
 /* Reads one process without the lock: only the sampler reads, and only it frees. */
@@ -245,7 +254,8 @@ static int read_one(struct nb_memory *m, const struct nb_procfs *fs, const struc
 		    struct entry *e)
 {
 	bool ask = fs->live && p->rss_bytes > c->select.numa_maps_limit_bytes;
-	uint64_t began = now_us(), took;
+	uint64_t began = clock_us(CLOCK_MONOTONIC), began_cpu = clock_us(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t took;
 	char path[32];
 	int r;
 
@@ -265,9 +275,10 @@ static int read_one(struct nb_memory *m, const struct nb_procfs *fs, const struc
 				r = -ESRCH;
 		}
 	}
-	took = now_us() - began;
+	/* On a busy machine most of the time that passes is spent waiting for a CPU. */
+	took = clock_us(CLOCK_THREAD_CPUTIME_ID) - began_cpu;
 	m->cost.time_us += took;
-	nb_memory_spent(&m->budget, took);
+	nb_memory_spent(&m->budget, took, clock_us(CLOCK_MONOTONIC) - began);
 	if (r == -ENOMEM)
 		return r;
 
@@ -277,6 +288,7 @@ static int read_one(struct nb_memory *m, const struct nb_procfs *fs, const struc
 	e->seen.cost_us = took;
 	e->seen.tried_us = s->at_us;
 	e->seen.anon_bytes = p->anon_bytes;
+	e->seen.run_ns = run_time(s, p);
 	e->denied = r == -EACCES || r == -EPERM;
 	if (r == 0) {
 		r = size_arrays(e, t->n_nodes);
@@ -371,6 +383,8 @@ static int look(struct nb_memory *m, const struct nb_topology *t, const struct n
 	for (uint32_t i = 0; i < n; i++) {
 		const struct nb_process *p = &s->processes[processes[i]];
 		struct entry *e = find_or_add(m, p->key);
+		struct nb_memory_now now = {
+			.at_us = s->at_us, .anon_bytes = p->anon_bytes, .run_ns = run_time(s, p)};
 
 		if (!e) {
 			r = -ENOMEM;
@@ -384,9 +398,8 @@ static int look(struct nb_memory *m, const struct nb_topology *t, const struct n
 		m->due[i].process = processes[i];
 		m->due[i].anon_bytes = p->anon_bytes;
 		m->due[i].seen = e->seen;
-		m->due[i].urgency =
-			nb_memory_urgency(&e->seen, s->at_us, p->anon_bytes,
-					  e->seen.valid && misplaced(s, p, e));
+		now.misplaced = e->seen.valid && misplaced(s, p, e);
+		m->due[i].urgency = nb_memory_urgency(&e->seen, &now);
 		if (e->seen.touched && e->seen.holds == 0)
 			e->seen.follow_us = s->at_us;
 	}

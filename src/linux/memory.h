@@ -54,9 +54,10 @@ int nb_memory_fill(struct nb_memory *m, const struct nb_procfs *fs, const struct
 		   const struct nb_config *c, struct nb_snapshot *s, const uint32_t *processes,
 		   uint32_t n);
 
-/* How many files were read or processes queried, and what it took. */
+/* How many files were read and processes queried. */
 struct nb_memory_cost {
-	uint64_t n_maps, n_queries, time_us;
+	uint64_t n_maps, n_queries;
+	uint64_t time_us; /* CPU time */
 };
 struct nb_memory_cost nb_memory_cost(const struct nb_memory *m);
 

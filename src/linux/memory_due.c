@@ -5,6 +5,8 @@
 
 /* A little under whole seconds: ticks come a bit early or late. */
 #define OLD_US 4900000u
+#define SLEPT_US 60000000u
+#define SLEPT_NS 50000000u /* of all its threads together, since it was read */
 #define MISPLACED_US 1900000u
 #define FOLLOW_EACH_US 400000u /* below the shortest useful interval, 0.5 s */
 #define FOLLOW_US 4000000u
@@ -15,10 +17,16 @@
 #define FOLLOW_DEBT_US 100000
 #define TICK_US 250000u
 
-enum nb_memory_urgency nb_memory_urgency(const struct nb_memory_seen *seen, uint64_t now_us,
-					 uint64_t anon_bytes, bool misplaced)
+static bool slept(const struct nb_memory_seen *seen, const struct nb_memory_now *now)
 {
-	uint64_t age = now_us - seen->tried_us, change, old = OLD_US;
+	/* Less than before: a thread that ended took its time with it. */
+	return now->run_ns >= seen->run_ns && now->run_ns - seen->run_ns < SLEPT_NS;
+}
+
+enum nb_memory_urgency nb_memory_urgency(const struct nb_memory_seen *seen,
+					 const struct nb_memory_now *now)
+{
+	uint64_t age = now->at_us - seen->tried_us, change, old = OLD_US;
 
 	if (seen->holds > 0)
 		return NB_MEMORY_NOT_NOW;
@@ -29,15 +37,18 @@ enum nb_memory_urgency nb_memory_urgency(const struct nb_memory_seen *seen, uint
 		return age >= OLD_US ? NB_MEMORY_OLD : NB_MEMORY_NOT_NOW;
 	if (!seen->valid)
 		return NB_MEMORY_FIRST;
-	if (seen->follow_us && now_us - seen->follow_us <= FOLLOW_US && age >= FOLLOW_EACH_US)
+	if (seen->follow_us && now->at_us - seen->follow_us <= FOLLOW_US && age >= FOLLOW_EACH_US)
+		return NB_MEMORY_FOLLOW;
+	/* Its own page faults move and add pages: without them little changes. */
+	if (slept(seen, now))
+		old = SLEPT_US;
+	else if (now->misplaced && age >= MISPLACED_US)
 		return NB_MEMORY_FOLLOW;
 	/* No process takes more than its share, however few there are. */
 	if (old < seen->cost_us * SHARE)
 		old = seen->cost_us * SHARE;
-	if (misplaced && age >= MISPLACED_US)
-		return NB_MEMORY_FOLLOW;
-	change = anon_bytes > seen->anon_bytes ? anon_bytes - seen->anon_bytes
-					       : seen->anon_bytes - anon_bytes;
+	change = now->anon_bytes > seen->anon_bytes ? now->anon_bytes - seen->anon_bytes
+						    : seen->anon_bytes - now->anon_bytes;
 	if (change > seen->anon_bytes / 20 && age > 0)
 		return NB_MEMORY_CHANGED;
 	return age >= old ? NB_MEMORY_OLD : NB_MEMORY_NOT_NOW;
@@ -90,10 +101,10 @@ bool nb_memory_affords(const struct nb_memory_budget *b, enum nb_memory_urgency 
 	return false;
 }
 
-void nb_memory_spent(struct nb_memory_budget *b, uint64_t us)
+void nb_memory_spent(struct nb_memory_budget *b, uint64_t cpu_us, uint64_t wall_us)
 {
-	b->tick_us += us;
-	b->credit_us -= (int64_t)us;
+	b->tick_us += wall_us;
+	b->credit_us -= (int64_t)cpu_us;
 	if (b->credit_us < -DEBT_MAX_US)
 		b->credit_us = -DEBT_MAX_US;
 }

@@ -6,11 +6,15 @@
 
 #include "linux/sample_parts.h"
 
-#define REFRESH_US 10000000u /* what is shown of processes that are too small */
+/* What is shown of processes that are too small; not of all in one tick. */
+#define REFRESH_US 10000000u
+#define SPREAD_US 10000000u
 
-static bool due(uint64_t last_us, uint64_t now_us)
+static bool due(const struct nb_seen *seen, uint64_t last_us, uint64_t now_us)
 {
-	return !last_us || now_us >= last_us + REFRESH_US;
+	uint64_t spread = (uint32_t)seen->key.pid * 2654435761u % SPREAD_US;
+
+	return !last_us || now_us >= last_us + REFRESH_US + spread;
 }
 
 static int show_kthread(struct nb_sampler *s, struct nb_seen *seen)
@@ -167,7 +171,7 @@ static int fill_process(struct nb_sampler *s, struct nb_process *p, struct nb_se
 	if (nb_is_service(p->key.pid, p->comm))
 		p->flags |= NB_PROC_SERVICE;
 	/* stat's size has no hugetlb pages in it; those are looked for now and then. */
-	if (rss >= least || due(seen->status_us, now) || seen->status.huge_bytes >= least) {
+	if (rss >= least || due(seen, seen->status_us, now) || seen->status.huge_bytes >= least) {
 		r = read_status(s, seen);
 		if (nb_gone(r))
 			return 1;
@@ -179,7 +183,7 @@ static int fill_process(struct nb_sampler *s, struct nb_process *p, struct nb_se
 	p->file_bytes = seen->status.file_bytes;
 	p->huge_bytes = seen->status.huge_bytes;
 	unit = !exiting && p->anon_bytes + p->huge_bytes >= least;
-	if (unit || due(seen->cgroup_us, now)) {
+	if (unit || due(seen, seen->cgroup_us, now)) {
 		r = read_cgroup(s, seen, &group);
 		if (r < 0)
 			return r;

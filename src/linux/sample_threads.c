@@ -8,7 +8,12 @@
 
 #include "linux/sample_parts.h"
 
-#define REFRESH_US 5000000u /* for what can change while a process is asleep */
+#define REFRESH_US 5000000u /* for what can change while a thread is asleep */
+
+/* Of a whole process that is asleep: others may change its threads' priorities. Not
+ * all in one tick. */
+#define ASLEEP_US 20000000u
+#define ASLEEP_SPREAD_US 20000000u
 
 /* The kernel's numbers; the C library names only some of them. */
 #define POLICY_FIFO 1
@@ -181,23 +186,32 @@ static int show(struct nb_sampler *s, const struct nb_seen *seen)
 	return 0;
 }
 
+static bool refresh_due(const struct nb_seen *seen, uint64_t now_us)
+{
+	uint64_t spread = (uint32_t)seen->key.pid * 2654435761u % ASLEEP_SPREAD_US;
+
+	return now_us >= seen->threads_us + ASLEEP_US + spread;
+}
+
 int nb_sample_threads(struct nb_sampler *s, struct nb_seen *seen, const struct nb_stat *stat)
 {
 	uint64_t now = s->snap->at_us, ticks = stat->utime + stat->stime;
-	bool ran = !seen->threads_us || ticks != seen->cpu_ticks || stat->state == 'R';
-	bool old = !seen->threads_us || now >= seen->threads_us + REFRESH_US;
+	bool first = !seen->threads_us;
+	bool ran = first || ticks != seen->cpu_ticks || stat->state == 'R';
+	bool listed = seen->listed_us && stat->n_threads == seen->n_threads;
 	int r;
 
 	/* A process that used no time since has no thread that did: nothing to read. */
-	if (ran || old || stat->n_threads != seen->n_threads) {
-		if (old || !seen->listed_us || stat->n_threads != seen->n_threads) {
+	if (ran || !listed || refresh_due(seen, now)) {
+		/* A thread that ended while another one began is noticed by its files. */
+		if (!listed || now >= seen->listed_us + REFRESH_US) {
 			r = list_threads(s, seen);
 			if (nb_gone(r))
 				return 1;
 			if (r < 0)
 				return r;
 		}
-		r = read_all(s, seen, ran && s->fs.live);
+		r = read_all(s, seen, ran && !first && s->fs.live);
 		if (r < 0)
 			return r;
 		seen->cpu_ticks = ticks;

@@ -170,16 +170,16 @@ static int populate(struct nb_machine *m, struct nb_sim_process *p, uint32_t ins
 	return left ? -ENOMEM : 0;
 }
 
+/* What its owner asks for replaces what the daemon set. */
 static int own_masks(struct nb_machine *m, struct nb_sim_process *p)
 {
 	int r = 0;
 
 	for (uint32_t j = 0; r == 0 && j < p->n_threads; j++) {
 		struct nb_sim_thread *t = &m->threads[p->first_thread + j];
-		bool same = nb_bitmap_equal(&t->mask, &t->own);
 
 		r = nb_bitmap_copy(&t->own, p->bound ? &m->node_cpus[p->start_node] : &m->all_cpus);
-		if (r == 0 && same) /* else the daemon's mask stays */
+		if (r == 0)
 			r = nb_bitmap_copy(&t->mask, &t->own);
 	}
 	return r;

@@ -121,31 +121,38 @@ static void pull(struct nb_machine *m, uint32_t to, uint32_t node, uint32_t more
 		put(m, t, to);
 }
 
+/* The emptiest node pulls from the fullest one, counted by CPU, if that is still not the
+ * emptier one when a thread has gone: else it would go back and forth. */
+static void balance_node(struct nb_machine *m, uint32_t to, const uint64_t *load,
+			 const uint64_t *cpus)
+{
+	uint32_t from = NB_NO_NODE, best = UINT32_MAX;
+
+	for (uint32_t k = 0; k < m->n_nodes; k++)
+		if (cpus[k] && k != to &&
+		    (from == NB_NO_NODE || load[k] * cpus[from] > load[from] * cpus[k]))
+			from = k;
+	if (from == NB_NO_NODE || load[from] == 0 ||
+	    (load[from] - 1) * cpus[to] < (load[to] + 1) * cpus[from])
+		return;
+	for (uint32_t c = 0; c < m->n_cpus; c++)
+		if (m->cpus[c].node == to &&
+		    (best == UINT32_MAX || m->cpus[c].n_runnable < m->cpus[best].n_runnable))
+			best = c;
+	pull(m, best, from, 1);
+}
+
 static void balance_nodes(struct nb_machine *m)
 {
-	uint64_t load[NB_SIM_NODES_MAX] = {0}, cpus[NB_SIM_NODES_MAX] = {0};
+	for (uint32_t k = 0; k < m->n_nodes; k++) {
+		uint64_t load[NB_SIM_NODES_MAX] = {0}, cpus[NB_SIM_NODES_MAX] = {0};
 
-	for (uint32_t c = 0; c < m->n_cpus; c++) {
-		load[m->cpus[c].node] += m->cpus[c].n_runnable;
-		cpus[m->cpus[c].node]++;
-	}
-	for (uint32_t c = 0; c < m->n_cpus; c++) {
-		uint32_t to = m->cpus[c].node, from = NB_NO_NODE, before = m->cpus[c].n_runnable;
-
-		for (uint32_t k = 0; k < m->n_nodes; k++)
-			if (cpus[k] && k != to &&
-			    (from == NB_NO_NODE || load[k] * cpus[from] > load[from] * cpus[k]))
-				from = k;
-		/* Still the fuller one when one thread has gone: else it would go back and forth.
-		 */
-		if (from == NB_NO_NODE ||
-		    (load[from] - (load[from] > 0)) * cpus[to] < (load[to] + 1) * cpus[from])
-			continue;
-		pull(m, c, from, 2);
-		if (m->cpus[c].n_runnable > before) {
-			load[from]--;
-			load[to]++;
+		for (uint32_t c = 0; c < m->n_cpus; c++) {
+			load[m->cpus[c].node] += m->cpus[c].n_runnable;
+			cpus[m->cpus[c].node]++;
 		}
+		if (cpus[k])
+			balance_node(m, k, load, cpus);
 	}
 }
 
@@ -246,7 +253,6 @@ void nb_scheduler_step(struct nb_machine *m)
 
 		if (!m->processes[t->process].alive)
 			continue;
-		nb_scheduler_obey(m, t);
 		if (!t->runnable && t->wake_at_us <= m->now_us)
 			wake(m, t);
 	}

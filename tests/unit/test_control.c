@@ -436,6 +436,26 @@ TEST(control_f03_slow_client_is_dropped)
 	server_stop(&s);
 }
 
+/* Who goes on asking stays, however long that is. */
+TEST(control_busy_client_stays)
+{
+	struct nb_control_limits limits = NB_CONTROL_LIMITS;
+	struct server s;
+	int fd;
+
+	limits.deadline_us = 1000000;
+	server_start(&s, &limits);
+	fd = connect_client(&s);
+	for (unsigned i = 0; i < 12; i++) {
+		say(fd, "{\"method\":\"a\"}", 15);
+		turn(&s);
+		CHECK_STR(received(fd), A);
+		poll(NULL, 0, 100);
+	}
+	close(fd);
+	server_stop(&s);
+}
+
 /* F03: 50 silent ones, and the next is served; beyond the limit some stay free for root. */
 TEST(control_f03_many_clients)
 {

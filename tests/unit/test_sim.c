@@ -115,6 +115,13 @@ TEST(sim_bounds_can_fail)
 		{"onenode-memory", "policy.min_gain=100%"},
 		{"sleepy-web", "process web.threads=48"},
 		{"balanced", "process busy.memory_node=1"},
+		{"ring4", "expect.local_within=1s"},
+		{"ring4", "expect.max_swaps=2"},
+		{"sleepy-web", "expect.last_third=60%"},
+		{"sleepy-web", "expect.max_wait=1%"},
+		{"onenode-memory", "expect.min_bytes=1G"},
+		{"onenode-memory", "expect.max_bytes=100M"},
+		{"onenode-memory", "expect.max_moves=0"},
 	};
 	char why[200];
 
@@ -127,6 +134,26 @@ TEST(sim_bounds_can_fail)
 			test_fail(__FILE__, __LINE__, "%s with %s: %u seeds as expected",
 				  broken[i].scenario, broken[i].override, good);
 	}
+}
+
+TEST(sim_counts)
+{
+	_cleanup_scenario_ struct nb_scenario *ring = load("ring4", NULL),
+					      *one = load("onenode-memory", NULL);
+	_cleanup_result_ struct nb_sim_result *a = NULL, *b = NULL;
+
+	REQUIRE(ring && one && nb_sim_run(ring, 1, &a) == 0 && nb_sim_run(one, 1, &b) == 0);
+	CHECK_INT(a->swaps, 3); /* a rotation of four */
+	CHECK_INT(a->moves, 0);
+	CHECK_INT(a->n_list, 4);
+	CHECK_INT(a->n_windows, 40);
+	CHECK_INT(a->local_pmy[0], 0);
+	CHECK_INT(a->local_pmy[39], 10000);
+	CHECK_INT(a->run_us, 80000000);
+	CHECK_INT(a->wait_pmy, 0);
+	CHECK(b->moves == 1 && b->swaps == 0 && b->bytes_moved == 300 * MIB);
+	CHECK(b->local_pmy[0] == 5000 && b->last_third_pmy == 10000);
+	CHECK_INT(b->list[0].took_us, 1180000); /* 300 MiB at 256 MiB/s, in whole steps */
 }
 
 TEST(sim_same_seed_same_bytes)
@@ -195,6 +222,52 @@ TEST(sim_time_is_shared_out)
 		CHECK(all > m->now_us * 999 && all <= m->now_us * 1000);
 		CHECK(m->threads[i].run_ns * 5 > m->now_us * 1000); /* nobody starves */
 	}
+}
+
+TEST(sim_seeds_place_differently)
+{
+	_cleanup_scenario_ struct nb_scenario *s = parse(
+		"[machine]\nnodes = 2\ncpus = 8\nmemory = 1G\n[process a]\nthreads = 4\n", NULL);
+	bool differ = false;
+	uint32_t first[4];
+
+	REQUIRE(s);
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		_cleanup_machine_ struct nb_machine *m = NULL;
+
+		REQUIRE(nb_machine_new(s, seed, &m) == 0 && nb_machine_step(m) == 0);
+		for (uint32_t i = 0; i < 4; i++) {
+			differ |= seed > 1 && m->threads[i].cpu != first[i];
+			first[i] = seed == 1 ? m->threads[i].cpu : first[i];
+			CHECK_INT(m->cpus[m->threads[i].cpu].n_runnable, 1);
+		}
+	}
+	CHECK(differ);
+}
+
+/* Four threads on each of two CPUs of one node, then all may go anywhere. */
+TEST(sim_nodes_are_evened_out)
+{
+	_cleanup_scenario_ struct nb_scenario *s =
+		parse("[machine]\nnodes = 2\ncpus = 2 4\nmemory = 1G\n[process a]\nthreads = 9\n"
+		      "start_node = 0\nbound_until = 1s\n",
+		      NULL);
+	_cleanup_machine_ struct nb_machine *m = NULL;
+	uint64_t there;
+
+	REQUIRE(s);
+	m = machine(s, 100);
+	REQUIRE(m);
+	CHECK_INT(m->cpus[0].n_runnable + m->cpus[1].n_runnable, 9);
+	for (unsigned i = 0; i < 100; i++)
+		nb_machine_step(m);
+	CHECK_INT(m->cpus[0].n_runnable + m->cpus[1].n_runnable, 3);
+	there = m->cpus[2].run_ns;
+	for (unsigned i = 0; i < 300; i++) {
+		nb_machine_step(m);
+		CHECK_INT(m->cpus[0].n_runnable + m->cpus[1].n_runnable, 3); /* and stay */
+	}
+	CHECK_INT(m->cpus[2].run_ns - there, 3000000000);
 }
 
 TEST(sim_duty_is_kept)

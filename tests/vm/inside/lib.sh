@@ -2,14 +2,15 @@
 # Functions of scenarios, for the guest's shell. A scenario prints one line for each thing
 # that it checked: ok, not ok or skip; its exit status is 1 if one was not ok (lab_end).
 
-lab_failed=0
+lab_failed=0 part=
 
-ok() { echo "ok $LAB_NAME/$1"; }
+# A scenario of several parts names the present one in $part.
+ok() { echo "ok $LAB_NAME/${part:+$part-}$1"; }
 not_ok() {
-	echo "not ok $LAB_NAME/$1${2:+: $2}"
+	echo "not ok $LAB_NAME/${part:+$part-}$1${2:+: $2}"
 	lab_failed=1
 }
-skip() { echo "skip $LAB_NAME/$1: $2"; }
+skip() { echo "skip $LAB_NAME/${part:+$part-}$1: $2"; }
 note() { echo "# $*"; }
 lab_end() { exit "$lab_failed"; }
 
