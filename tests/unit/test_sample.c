@@ -603,6 +603,37 @@ TEST(live)
 	CHECK(!find(s, pid));
 }
 
+/* A capture of this machine reads as the machine does, but for the names. */
+TEST(captured)
+{
+	_cleanup_tree_ struct tree t = tree_new();
+	_cleanup_snapshot_ struct nb_snapshot *s = NULL;
+	const struct nb_process *p;
+	int end, ready;
+	char c, command[128];
+	pid_t pid;
+
+	pid = start_child(&end, &ready);
+	REQUIRE(pid > 0 && read(ready, &c, 1) == 1);
+	snprintf(command, sizeof(command), "tests/mkfixture %s/m %d >/dev/null", t.dir, (int)pid);
+	CHECK_INT(system(command), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(end);
+	close(ready);
+	snprintf(command, sizeof(command), "%s/m", t.dir);
+	REQUIRE(nb_snapshot_new(&s) == 0);
+	REQUIRE(sample_root(command, s) == 0);
+	CHECK(s->at_us > 0);
+	CHECK_INT(s->rejected_rows, 0);
+	p = find(s, pid);
+	REQUIRE(p);
+	CHECK(strncmp(p->comm, "task", 4) == 0);
+	CHECK_INT(p->n_threads, 2);
+	CHECK(p->anon_bytes >= MB(80));
+	CHECK(p->valid & NB_VALID_MASK);
+}
+
 /* B08: a pin of one thread on this machine is seen, if it has two CPUs. */
 TEST(live_pin)
 {
