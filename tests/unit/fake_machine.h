@@ -36,7 +36,8 @@ static struct {
 	int refuse[MAX_PAGES];  /* status of this page instead of a move; 0: none */
 	bool pinned[MAX_PAGES]; /* found by the kernel too late: it ends the call */
 	long error;             /* of the next move call instead of anything */
-	uint64_t now_us, us_per_page, us_per_call;
+	_Atomic uint64_t now_us;
+	uint64_t us_per_page, us_per_call;
 	unsigned move_calls, queries, longest_call, addresses_moved;
 	int flags;
 	void (*after_move)(void);
