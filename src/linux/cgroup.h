@@ -17,7 +17,7 @@ enum nb_cgroup_mode {
 };
 
 struct nb_cgroup {
-	const char *path; /* for people and for match_cgroup; of version 2 where it says something */
+	const char *path; /* for people and match_cgroup; of version 2 where that says more */
 	bool unlimited; /* version 2, and no group up to the root has the cpuset controller */
 	bool cpus_known, mems_known;
 	struct nb_bitmap cpus; /* effective cpuset: kernel ids */
@@ -40,4 +40,5 @@ const struct nb_bitmap *nb_cgroups_partitions(const struct nb_cgroups *c);
 
 /* The group that a text of /proc/PID/cgroup or /proc/PID/task/TID/cgroup names. The
  * answer is good until the next begin. -EINVAL: not such a text, -ENOMEM. */
-int nb_cgroups_get(struct nb_cgroups *c, const char *text, size_t len, const struct nb_cgroup **ret);
+int nb_cgroups_get(struct nb_cgroups *c, const char *text, size_t len,
+		   const struct nb_cgroup **ret);

@@ -2,197 +2,14 @@
 #include "linux/memory.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "linux/memory_due.h"
-#include "linux/numa_sum.h"
+#include "linux/memory_parts.h"
 
-#define N_BUCKETS 1024
-#define FORGET_TICKS 16
-
-struct entry {
-	struct nb_memory_seen seen;
-	uint64_t tick; /* when it was last asked for */
-	uint64_t gen;  /* of the topology that the arrays are for */
-	enum nb_mem_source source;
-	bool denied, bound, interleaved, dirty_files;
-	uint64_t huge_bytes, own_shared_bytes;
-	uint64_t rounds;
-	uint64_t *place, *anon, *file; /* one allocation, n_nodes of each */
-	uint32_t n_nodes;
-	struct entry *next;
-};
-
-struct nb_memory {
-	pthread_mutex_t lock; /* of the table and of what its entries hold */
-	struct entry *buckets[N_BUCKETS];
-	uint64_t tick;
-	struct nb_memory_budget budget;
-	struct nb_memory_cost cost;
-	bool one_node_too;
-	nb_query_pages query;
-
-	struct nb_numa_sum sum;
-	struct nb_query sampled;
-	struct nb_lines lines;
-	struct nb_memory_due *due;
-	uint32_t cap_due;
-};
-
-int nb_memory_new(struct nb_memory **ret)
-{
-	struct nb_memory *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return -ENOMEM;
-	pthread_mutex_init(&m->lock, NULL);
-	m->lines.fd = -1;
-	m->query = nb_query_live;
-	*ret = m;
-	return 0;
-}
-
-static void entry_free(struct entry *e)
-{
-	free(e->place);
-	free(e);
-}
-
-struct nb_memory *nb_memory_free(struct nb_memory *m)
-{
-	if (!m)
-		return NULL;
-	for (size_t i = 0; i < N_BUCKETS; i++)
-		while (m->buckets[i]) {
-			struct entry *e = m->buckets[i];
-
-			m->buckets[i] = e->next;
-			entry_free(e);
-		}
-	nb_numa_sum_done(&m->sum);
-	nb_query_done(&m->sampled);
-	nb_lines_done(&m->lines);
-	free(m->due);
-	pthread_mutex_destroy(&m->lock);
-	free(m);
-	return NULL;
-}
-
-void nb_memory_test(struct nb_memory *m, bool one_node_too, nb_query_pages query)
-{
-	m->one_node_too = one_node_too;
-	if (query)
-		m->query = query;
-}
-
-struct nb_memory_cost nb_memory_cost(const struct nb_memory *m)
-{
-	return m->cost;
-}
-
-static struct entry **bucket(struct nb_memory *m, struct nb_key key)
-{
-	return &m->buckets[(uint32_t)key.pid % N_BUCKETS];
-}
-
-static struct entry *find(struct nb_memory *m, struct nb_key key)
-{
-	struct entry *e;
-
-	for (e = *bucket(m, key); e; e = e->next)
-		if (nb_key_equal(e->seen.key, key))
-			break;
-	return e;
-}
-
-static struct entry *find_or_add(struct nb_memory *m, struct nb_key key)
-{
-	struct entry *e = find(m, key);
-
-	if (e)
-		return e;
-	e = calloc(1, sizeof(*e));
-	if (!e)
-		return NULL;
-	e->seen.key = key;
-	e->tick = m->tick;
-	e->next = *bucket(m, key);
-	*bucket(m, key) = e;
-	return e;
-}
-
-void nb_memory_touch(struct nb_memory *m, struct nb_key key)
-{
-	struct entry *e;
-
-	pthread_mutex_lock(&m->lock);
-	e = find(m, key); /* what was never read is read first anyway */
-	if (e)
-		e->seen.touched = true;
-	pthread_mutex_unlock(&m->lock);
-}
-
-void nb_memory_hold(struct nb_memory *m, struct nb_key key, bool hold)
-{
-	struct entry *e;
-
-	pthread_mutex_lock(&m->lock);
-	e = hold ? find_or_add(m, key) : find(m, key);
-	/* Without memory for a note it may be read in flight: slow, not wrong. */
-	if (e && hold) {
-		e->seen.holds++;
-	} else if (e && e->seen.holds > 0) {
-		e->seen.holds--;
-		e->seen.touched = true;
-	}
-	pthread_mutex_unlock(&m->lock);
-}
-
-int nb_memory_files(struct nb_memory *m, struct nb_key key, const struct nb_bitmap *nodes,
-		    struct nb_memory_files *ret)
-{
-	struct nb_memory_files files = {};
-	struct entry *e;
-	int r = -ENODATA;
-
-	pthread_mutex_lock(&m->lock);
-	e = find(m, key);
-	if (e && e->seen.valid && e->source == NB_MEM_NUMA_MAPS) {
-		files.at_us = e->seen.at_us;
-		files.dirty = e->dirty_files;
-		for (uint32_t i = 0; i < e->n_nodes; i++)
-			if (nb_bitmap_test(nodes, i)) {
-				files.file_bytes += e->file[i];
-				files.anon_bytes += e->anon[i];
-			}
-		*ret = files;
-		r = 0;
-	}
-	pthread_mutex_unlock(&m->lock);
-	return r;
-}
-
-/* Those that are no longer asked for are gone, or became small. */
-static void forget(struct nb_memory *m)
-{
-	for (size_t i = 0; i < N_BUCKETS; i++)
-		for (struct entry **p = &m->buckets[i]; *p;) {
-			struct entry *e = *p;
-
-			if (e->seen.holds > 0 || e->tick + FORGET_TICKS > m->tick) {
-				p = &e->next;
-				continue;
-			}
-			*p = e->next;
-			entry_free(e);
-		}
-}
-
-static int size_arrays(struct entry *e, uint32_t n_nodes)
+static int size_arrays(struct nb_memory_entry *e, uint32_t n_nodes)
 {
 	uint64_t *p;
 
@@ -209,7 +26,7 @@ static int size_arrays(struct entry *e, uint32_t n_nodes)
 	return 0;
 }
 
-static void take_sum(struct entry *e, const struct nb_numa_sum *sum)
+static void take_sum(struct nb_memory_entry *e, const struct nb_numa_sum *sum)
 {
 	memcpy(e->place, sum->place, (size_t)e->n_nodes * 3 * sizeof(*e->place));
 	e->source = NB_MEM_NUMA_MAPS;
@@ -220,7 +37,7 @@ static void take_sum(struct entry *e, const struct nb_numa_sum *sum)
 	e->own_shared_bytes = sum->own_shared_bytes;
 }
 
-static void take_samples(struct entry *e, const struct nb_query *q, uint64_t anon_bytes)
+static void take_samples(struct nb_memory_entry *e, const struct nb_query *q, uint64_t anon_bytes)
 {
 	for (uint32_t i = 0; i < e->n_nodes; i++) {
 		e->place[i] = (uint64_t)((__uint128_t)anon_bytes * q->hits[i] / q->samples);
@@ -251,7 +68,7 @@ static uint64_t run_time(const struct nb_snapshot *s, const struct nb_process *p
 /* Reads one process without the lock: only the sampler reads, and only it frees. */
 static int read_one(struct nb_memory *m, const struct nb_procfs *fs, const struct nb_topology *t,
 		    const struct nb_config *c, struct nb_snapshot *s, struct nb_process *p,
-		    struct entry *e)
+		    struct nb_memory_entry *e)
 {
 	bool ask = fs->live && p->rss_bytes > c->select.numa_maps_limit_bytes;
 	uint64_t began = clock_us(CLOCK_MONOTONIC), began_cpu = clock_us(CLOCK_THREAD_CPUTIME_ID);
@@ -260,7 +77,8 @@ static int read_one(struct nb_memory *m, const struct nb_procfs *fs, const struc
 	int r;
 
 	if (ask) {
-		uint64_t seed = (uint64_t)e->seen.key.pid << 32 ^ e->seen.key.start ^ e->rounds << 20;
+		uint64_t seed =
+			(uint64_t)e->seen.key.pid << 32 ^ e->seen.key.start ^ e->rounds << 20;
 
 		r = nb_query_read(&m->sampled, t, &m->lines, fs->proc_fd, e->seen.key.pid, seed,
 				  m->query);
@@ -308,7 +126,8 @@ static int read_one(struct nb_memory *m, const struct nb_procfs *fs, const struc
 }
 
 /* Whether most of its memory is where its threads are. */
-static bool misplaced(const struct nb_snapshot *s, const struct nb_process *p, const struct entry *e)
+static bool misplaced(const struct nb_snapshot *s, const struct nb_process *p,
+		      const struct nb_memory_entry *e)
 {
 	uint64_t total = 0, local = 0, threads = 0;
 	bool running = false;
@@ -333,7 +152,7 @@ static bool misplaced(const struct nb_snapshot *s, const struct nb_process *p, c
 	return threads > 0 && local < total / 1024 * threads / 5 * 4;
 }
 
-static void show(const struct nb_snapshot *s, uint32_t index, const struct entry *e)
+static void show(const struct nb_snapshot *s, uint32_t index, const struct nb_memory_entry *e)
 {
 	struct nb_process *p = &s->processes[index];
 
@@ -382,7 +201,7 @@ static int look(struct nb_memory *m, const struct nb_topology *t, const struct n
 	m->tick++;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct nb_process *p = &s->processes[processes[i]];
-		struct entry *e = find_or_add(m, p->key);
+		struct nb_memory_entry *e = nb_memory_find_or_add(m, p->key);
 		struct nb_memory_now now = {
 			.at_us = s->at_us, .anon_bytes = p->anon_bytes, .run_ns = run_time(s, p)};
 
@@ -403,8 +222,8 @@ static int look(struct nb_memory *m, const struct nb_topology *t, const struct n
 		if (e->seen.touched && e->seen.holds == 0)
 			e->seen.follow_us = s->at_us;
 	}
-	if (m->tick % FORGET_TICKS == 0)
-		forget(m);
+	if (m->tick % NB_MEMORY_FORGET_TICKS == 0)
+		nb_memory_forget(m);
 	pthread_mutex_unlock(&m->lock);
 	return r;
 }
@@ -437,13 +256,13 @@ int nb_memory_fill(struct nb_memory *m, const struct nb_procfs *fs, const struct
 
 		if (fs->live && !nb_memory_affords(&m->budget, m->due[i].urgency))
 			continue;
-		r = read_one(m, fs, t, c, s, p, find(m, p->key));
+		r = read_one(m, fs, t, c, s, p, nb_memory_find(m, p->key));
 		if (r < 0)
 			return r;
 	}
 	pthread_mutex_lock(&m->lock);
 	for (uint32_t i = 0; i < n; i++)
-		show(s, processes[i], find(m, s->processes[processes[i]].key));
+		show(s, processes[i], nb_memory_find(m, s->processes[processes[i]].key));
 	pthread_mutex_unlock(&m->lock);
 	return 0;
 }

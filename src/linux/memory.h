@@ -34,7 +34,7 @@ struct nb_memory_files {
 	uint64_t at_us;      /* when it was read */
 	uint64_t file_bytes; /* resident file pages on these nodes, shared or not */
 	uint64_t anon_bytes;
-	bool dirty;          /* some file page of the process, anywhere, is dirty */
+	bool dirty; /* some file page of the process, anywhere, is dirty */
 };
 
 /* -ENODATA: never read by numa_maps. */

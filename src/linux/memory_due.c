@@ -10,10 +10,10 @@
 #define MISPLACED_US 1900000u
 #define FOLLOW_EACH_US 400000u /* below the shortest useful interval, 0.5 s */
 #define FOLLOW_US 4000000u
-#define SHARE 100               /* one part in so many of the time */
-#define CREDIT_MAX_US 200000    /* saved up in 20 s */
+#define SHARE 100            /* one part in so many of the time */
+#define CREDIT_MAX_US 200000 /* saved up in 20 s */
 #define CREDIT_START_US 100000
-#define DEBT_MAX_US 200000      /* paid back in 20 s */
+#define DEBT_MAX_US 200000 /* paid back in 20 s */
 #define FOLLOW_DEBT_US 100000
 #define TICK_US 250000u
 
@@ -75,8 +75,8 @@ void nb_memory_due_sort(struct nb_memory_due *due, uint32_t n)
 
 void nb_memory_tick(struct nb_memory_budget *b, uint64_t now_us)
 {
-	b->credit_us = b->begun ? b->credit_us + (int64_t)((now_us - b->at_us) / SHARE)
-				: CREDIT_START_US;
+	b->credit_us =
+		b->begun ? b->credit_us + (int64_t)((now_us - b->at_us) / SHARE) : CREDIT_START_US;
 	if (b->credit_us > CREDIT_MAX_US)
 		b->credit_us = CREDIT_MAX_US;
 	b->begun = true;

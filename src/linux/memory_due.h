@@ -10,15 +10,15 @@
 /* What is known of the last reading of a process. */
 struct nb_memory_seen {
 	struct nb_key key;
-	bool valid;           /* there is an answer */
-	bool touched;         /* an action since */
-	uint32_t holds;       /* its pages are in flight */
-	uint64_t at_us;       /* of the answer */
-	uint64_t tried_us;    /* of the last try, also when it was refused */
-	uint64_t follow_us;   /* when the last action was noticed; 0: none */
-	uint64_t cost_us;     /* CPU time of the last try */
-	uint64_t anon_bytes;  /* its size then */
-	uint64_t run_ns;      /* the run time of its threads then */
+	bool valid;          /* there is an answer */
+	bool touched;        /* an action since */
+	uint32_t holds;      /* its pages are in flight */
+	uint64_t at_us;      /* of the answer */
+	uint64_t tried_us;   /* of the last try, also when it was refused */
+	uint64_t follow_us;  /* when the last action was noticed; 0: none */
+	uint64_t cost_us;    /* CPU time of the last try */
+	uint64_t anon_bytes; /* its size then */
+	uint64_t run_ns;     /* the run time of its threads then */
 };
 
 /* What is known of it now. */

@@ -10,10 +10,10 @@
 
 #include "linux/parse.h"
 
-#define BATCH 256        /* addresses a call: it holds the mmap lock */
-#define WANTED 384       /* samples: the share of a node is then right within 5 % */
-#define ENOUGH 64        /* fewer say nothing */
-#define MOST_ASKED 4096  /* sparse mappings: give up after so many */
+#define BATCH 256       /* addresses a call: it holds the mmap lock */
+#define WANTED 384      /* samples: the share of a node is then right within 5 % */
+#define ENOUGH 64       /* fewer say nothing */
+#define MOST_ASKED 4096 /* sparse mappings: give up after so many */
 
 long nb_query_live(pid_t pid, unsigned long n, void **pages, int *status)
 {

@@ -32,7 +32,7 @@ int nb_parse_u64(const char *text, size_t len, uint64_t *ret);
 
 /* --- /proc/PID/stat, /proc/PID/task/TID/stat -------------------------------- */
 
-#define NB_PF_KTHREAD 0x00200000u         /* include/linux/sched.h of the kernel */
+#define NB_PF_KTHREAD 0x00200000u /* include/linux/sched.h of the kernel */
 #define NB_PF_NO_SETAFFINITY 0x04000000u
 
 struct nb_stat {
@@ -42,12 +42,12 @@ struct nb_stat {
 	uint64_t flags;
 	uint64_t utime, stime; /* clock ticks */
 	uint64_t n_threads;
-	uint64_t start;        /* clock ticks after boot */
-	uint64_t vsize_bytes;  /* 0: no user memory */
+	uint64_t start;       /* clock ticks after boot */
+	uint64_t vsize_bytes; /* 0: no user memory */
 	uint64_t rss_pages;
 	uint32_t processor;
 	uint32_t rt_priority;
-	uint32_t policy;       /* SCHED_* */
+	uint32_t policy; /* SCHED_* */
 };
 
 int nb_parse_stat(const char *text, size_t len, struct nb_stat *ret);

@@ -41,8 +41,7 @@ static int cpu_line(struct nb_schedstat *s, struct nb_cursor line)
 	if (!nb_take_u64(&line, &cpu) || cpu >= NB_BITMAP_MAX_BITS)
 		return -EINVAL;
 	for (unsigned i = 1; i <= columns; i++)
-		if (!nb_take_word(&line, &word) || !nb_take_u64(&word, &v[i]) ||
-		    word.p != word.end)
+		if (!nb_take_word(&line, &word) || !nb_take_u64(&word, &v[i]) || word.p != word.end)
 			return -EINVAL;
 	return add(s, (uint32_t)cpu, v[columns - 2], v[columns - 1]);
 }

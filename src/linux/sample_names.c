@@ -10,11 +10,13 @@
 
 /* Patterns on comm, which has at most 15 bytes. What they start inherits a mask. */
 static const char *const services[] = {
-	"systemd*", "(sd-*", "init", "openrc*", "runit", "s6-*", "supervisord",
-	"dockerd", "containerd*", "docker-proxy", "docker-init", "runc*", "crun", "conmon*", "crio",
-	"crio-*", "kubelet", "tini", "libvirtd", "virtqemud", "virtlogd", "lxc*", "sshd*",
-	"login", "agetty", "bash", "-bash", "dash", "sh", "-sh", "zsh", "-zsh", "ash", "fish",
-	"dbus-daemon", "dbus-broker*", "cron", "crond", "atd",
+	"systemd*",    "(sd-*",     "init",        "openrc*",      "runit",       "s6-*",
+	"supervisord", "dockerd",   "containerd*", "docker-proxy", "docker-init", "runc*",
+	"crun",        "conmon*",   "crio",        "crio-*",       "kubelet",     "tini",
+	"libvirtd",    "virtqemud", "virtlogd",    "lxc*",         "sshd*",       "login",
+	"agetty",      "bash",      "-bash",       "dash",         "sh",          "-sh",
+	"zsh",         "-zsh",      "ash",         "fish",         "dbus-daemon", "dbus-broker*",
+	"cron",        "crond",     "atd",
 };
 
 bool nb_is_service(int pid, const char *comm)

@@ -38,9 +38,9 @@ struct nb_seen {
 	uint64_t cgroup_us;
 	char *cgroup;
 
-	uint64_t cpu_ticks;   /* utime + stime when the threads were read */
-	uint64_t threads_us;  /* when they were; 0: never */
-	uint64_t listed_us;   /* when its task directory was */
+	uint64_t cpu_ticks;  /* utime + stime when the threads were read */
+	uint64_t threads_us; /* when they were; 0: never */
+	uint64_t listed_us;  /* when its task directory was */
 	struct nb_seen_thread *threads;
 	uint32_t n_threads, cap_threads;
 	struct nb_seen *next;

@@ -47,7 +47,8 @@ static int read_status(struct nb_sampler *s, struct nb_seen *seen)
 }
 
 /* NULL in ret_group: it is not known. */
-static int read_cgroup(struct nb_sampler *s, struct nb_seen *seen, const struct nb_cgroup **ret_group)
+static int read_cgroup(struct nb_sampler *s, struct nb_seen *seen,
+		       const struct nb_cgroup **ret_group)
 {
 	const struct nb_cgroup *group = NULL;
 	char path[32], *name;
@@ -178,7 +179,8 @@ static int fill_process(struct nb_sampler *s, struct nb_process *p, struct nb_se
 		if (r == -ENOMEM)
 			return r;
 	}
-	p->rss_bytes = seen->status.valid & NB_STATUS_RSS && rss >= least ? seen->status.rss_bytes : rss;
+	p->rss_bytes =
+		seen->status.valid & NB_STATUS_RSS && rss >= least ? seen->status.rss_bytes : rss;
 	p->anon_bytes = seen->status.valid & NB_STATUS_ANON ? seen->status.anon_bytes : rss;
 	p->file_bytes = seen->status.file_bytes;
 	p->huge_bytes = seen->status.huge_bytes;

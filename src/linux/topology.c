@@ -13,7 +13,8 @@
 /* What tells that something changed. The kernel's handful of masks is enough: CPUs
  * do not go from one node to another while they are online. */
 static const char *const watched[] = {
-	NODE "online", NODE "has_cpu", NODE "has_memory", CPU "online", CPU "isolated", CPU "nohz_full",
+	NODE "online", NODE "has_cpu", NODE "has_memory",
+	CPU "online",  CPU "isolated", CPU "nohz_full",
 };
 
 static void raw_clear(struct nb_topology_raw *raw)
@@ -90,7 +91,8 @@ static int append(struct nb_text *t, const char *data, size_t len)
 }
 
 /* t->now: all watched files and the partitions, in one text. */
-static int look(struct nb_topology *t, const struct nb_procfs *fs, const struct nb_bitmap *partitions)
+static int look(struct nb_topology *t, const struct nb_procfs *fs,
+		const struct nb_bitmap *partitions)
 {
 	uint64_t hash = partitions ? nb_bitmap_hash(partitions) : 0;
 	int r;

@@ -62,7 +62,7 @@ static inline uint32_t nb_topology_dense(const struct nb_topology *t, uint32_t i
 
 /* What a source says, before it is mended. */
 struct nb_topology_raw {
-	struct nb_bitmap ids;   /* of the online nodes */
+	struct nb_bitmap ids; /* of the online nodes */
 	uint32_t n;
 	struct nb_bitmap *cpus; /* of each, in ascending order of id */
 	uint32_t *distance;     /* n × n; 0: not known */

@@ -15,8 +15,13 @@ static void destroy(hwloc_topology_t *t)
 /* Without these it complains on standard error, and gives up. */
 static bool can_start(const struct nb_procfs *fs)
 {
-	return faccessat(fs->sys_fd, "devices/system/cpu/cpu0/topology/core_cpus", F_OK, 0) == 0 ||
-	       faccessat(fs->sys_fd, "devices/system/cpu/cpu0/topology/thread_siblings", F_OK, 0) == 0;
+	static const char *const files[] = {
+		"devices/system/cpu/cpu0/topology/core_cpus",
+		"devices/system/cpu/cpu0/topology/thread_siblings",
+	};
+
+	return faccessat(fs->sys_fd, files[0], F_OK, 0) == 0 ||
+	       faccessat(fs->sys_fd, files[1], F_OK, 0) == 0;
 }
 
 /* hwloc takes the root of a dump from the environment only. A dump is read by a
@@ -123,7 +128,8 @@ int nb_topology_read_hwloc(const struct nb_procfs *fs, const struct nb_bitmap *h
 	r = load(fs, &t);
 	if (r < 0)
 		return r;
-	if ((unsigned)hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_NUMANODE) != nb_bitmap_weight(&raw->ids))
+	if ((unsigned)hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_NUMANODE) !=
+	    nb_bitmap_weight(&raw->ids))
 		return -ENODATA;
 	r = nb_topology_raw_new(raw);
 	if (r < 0)

@@ -19,8 +19,8 @@ int nb_topology_read_list(const struct nb_procfs *fs, const char *path, struct n
 }
 
 /* One number for each node that is online, in their order. */
-static void read_distances(const struct nb_procfs *fs, unsigned id, struct nb_text *t, uint32_t *row,
-			   uint32_t n)
+static void read_distances(const struct nb_procfs *fs, unsigned id, struct nb_text *t,
+			   uint32_t *row, uint32_t n)
 {
 	struct nb_cursor c, word;
 	char path[64];

@@ -17,8 +17,11 @@ static void memory_donep(struct nb_memory **m)
 #define _cleanup_memory_ __attribute__((cleanup(memory_donep)))
 #define _cleanup_procfs_ __attribute__((cleanup(nb_procfs_close)))
 
-static struct nb_topology two_nodes = {
-	.gen = 1, .n_nodes = 2, .n_ids = 9, .dense_of_id = (uint32_t[]){0, [1 ... 7] = NB_NO_NODE, [8] = 1}};
+static struct nb_topology two_nodes = {.gen = 1,
+				       .n_nodes = 2,
+				       .n_ids = 9,
+				       .dense_of_id =
+					       (uint32_t[]){0, [1 ... 7] = NB_NO_NODE, [8] = 1}};
 
 static struct nb_config config = {
 	.select = {.min_memory_bytes = MB(64), .numa_maps_limit_bytes = MB(8192)}};
@@ -60,7 +63,8 @@ static long fake_query(pid_t pid, unsigned long n, void **pages, int *status)
 	return 0;
 }
 
-#define MAPS "10000000-20000000 rw-p 00000000 00:00 0 \n" \
+#define MAPS \
+	"10000000-20000000 rw-p 00000000 00:00 0 \n" \
 	"30000000-f0000000 ---p 00000000 00:00 0 \n" \
 	"f0000000-f0010000 r-xp 00000000 08:01 77 /usr/bin/app\n" \
 	"f1000000-f1002000 r-xp 00000000 00:00 0 [vdso]\n" \
@@ -143,7 +147,8 @@ TEST(query_ranges)
 	tree_put(&t, "sys/x", "1");
 	REQUIRE(nb_procfs_open(t.dir, &fs) == 0);
 	for (uint64_t seed = 0; seed < 20; seed++)
-		CHECK_INT(nb_query_read(&q, &two_nodes, &lines, fs.proc_fd, 7, seed, range_query), 0);
+		CHECK_INT(nb_query_read(&q, &two_nodes, &lines, fs.proc_fd, 7, seed, range_query),
+			  0);
 	CHECK_INT(nb_query_read(&q, &two_nodes, &lines, fs.proc_fd, 8, 1, range_query), -ENODATA);
 	CHECK_INT(nb_query_read(&q, &two_nodes, &lines, fs.proc_fd, 9, 1, range_query), -ENOENT);
 }
@@ -182,8 +187,9 @@ static void put_maps(const struct tree *t, int pid, unsigned pages_0, unsigned p
 	char path[64];
 
 	snprintf(path, sizeof(path), "proc/%d/numa_maps", pid);
-	tree_put(t, path, "7f00 default anon=%u dirty=%u N0=%u N8=%u kernelpagesize_kB=4\n"
-			  "7f01 default file=/srv/x dirty=3 N8=30 mapped=30 kernelpagesize_kB=4\n",
+	tree_put(t, path,
+		 "7f00 default anon=%u dirty=%u N0=%u N8=%u kernelpagesize_kB=4\n"
+		 "7f01 default file=/srv/x dirty=3 N8=30 mapped=30 kernelpagesize_kB=4\n",
 		 pages_0 + pages_8, pages_0 + pages_8, pages_0, pages_8);
 }
 
@@ -391,7 +397,8 @@ TEST(one_node)
 	_cleanup_procfs_ struct nb_procfs fs = {};
 	_cleanup_memory_ struct nb_memory *m = NULL;
 	_cleanup_snapshot_ struct nb_snapshot *s = NULL;
-	struct nb_topology one = {.gen = 1, .n_nodes = 1, .n_ids = 1, .dense_of_id = (uint32_t[]){0}};
+	struct nb_topology one = {
+		.gen = 1, .n_nodes = 1, .n_ids = 1, .dense_of_id = (uint32_t[]){0}};
 	struct nb_process *p;
 
 	REQUIRE(nb_memory_new(&m) == 0 && nb_snapshot_new(&s) == 0);

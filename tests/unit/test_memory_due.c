@@ -3,21 +3,26 @@
 
 #include "linux/memory_due.h"
 
-#define S(n) ((uint64_t)(n) * 1000000)
+#define S(n) ((uint64_t)(n)*1000000)
 #define MB(n) ((uint64_t)(n) << 20)
 
 static struct nb_memory_seen read_at(uint64_t at_us)
 {
-	return (struct nb_memory_seen){
-		.valid = true, .at_us = at_us, .tried_us = at_us, .cost_us = 2000, .anon_bytes = MB(100)};
+	return (struct nb_memory_seen){.valid = true,
+				       .at_us = at_us,
+				       .tried_us = at_us,
+				       .cost_us = 2000,
+				       .anon_bytes = MB(100)};
 }
 
 /* Of a process that ran since. */
 static enum nb_memory_urgency urgency(const struct nb_memory_seen *seen, uint64_t now_us,
 				      uint64_t anon_bytes, bool misplaced)
 {
-	struct nb_memory_now now = {.at_us = now_us, .anon_bytes = anon_bytes,
-				    .run_ns = seen->run_ns + 500000000, .misplaced = misplaced};
+	struct nb_memory_now now = {.at_us = now_us,
+				    .anon_bytes = anon_bytes,
+				    .run_ns = seen->run_ns + 500000000,
+				    .misplaced = misplaced};
 
 	return nb_memory_urgency(seen, &now);
 }

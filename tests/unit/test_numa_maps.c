@@ -86,9 +86,16 @@ TEST(policies)
 TEST(file_names)
 {
 	static const char *const names[] = {
-		"/usr/bin/app", "/srv/sp\\040ace.bin\\040(deleted)", "/srv/new\\012line.bin",
-		"/srv/tab\\011x", "/memfd:my\\040fd\\040N0\\0757\\040(deleted)",
-		"/srv/eq\\075N3\\0759.bin", "/srv/\xc3\xa4\xff", "/a\rhuge", "/back\\slash", "",
+		"/usr/bin/app",
+		"/srv/sp\\040ace.bin\\040(deleted)",
+		"/srv/new\\012line.bin",
+		"/srv/tab\\011x",
+		"/memfd:my\\040fd\\040N0\\0757\\040(deleted)",
+		"/srv/eq\\075N3\\0759.bin",
+		"/srv/\xc3\xa4\xff",
+		"/a\rhuge",
+		"/back\\slash",
+		"",
 	};
 	_cleanup_line_ struct nb_numa_line l = {};
 
@@ -96,7 +103,8 @@ TEST(file_names)
 		char text[256];
 
 		snprintf(text, sizeof(text),
-			 "7f5aa9340000 default file=%s mapped=9 dirty=1 mapmax=3 N63=9 kernelpagesize_kB=4",
+			 "7f5aa9340000 default file=%s mapped=9 dirty=1 mapmax=3 N63=9 "
+			 "kernelpagesize_kB=4",
 			 names[i]);
 		REQUIRE(parse(text, &l) == 0);
 		CHECK_INT(l.file.end - l.file.p, strlen(names[i]));
@@ -113,14 +121,16 @@ TEST(marks)
 {
 	_cleanup_line_ struct nb_numa_line l = {};
 
-	REQUIRE(parse("7f00 default stack:4711 anon=3 dirty=3 active=1 N0=3 kernelpagesize_kB=4", &l) == 0);
+	REQUIRE(parse("7f00 default stack:4711 anon=3 dirty=3 active=1 N0=3 kernelpagesize_kB=4",
+		      &l) == 0);
 	CHECK(l.stack);
 	CHECK_INT(l.pages, 3);
 	CHECK_INT(l.address, 0x7f00);
 	REQUIRE(parse("560fa8114000 default heap anon=2 N0=2 kernelpagesize_kB=64", &l) == 0);
 	CHECK(l.heap && !l.stack);
 	CHECK_INT(l.page_bytes, 65536);
-	REQUIRE(parse("ffffffffff600000 default file=/x huge anon=1 N1=1 kernelpagesize_kB=1048576 new=7",
+	REQUIRE(parse("ffffffffff600000 default file=/x huge anon=1 N1=1 kernelpagesize_kB=1048576 "
+		      "new=7",
 		      &l) == 0);
 	CHECK(l.huge);
 	CHECK_INT(l.page_bytes, 1 << 30);
@@ -129,9 +139,16 @@ TEST(marks)
 TEST(bad_lines)
 {
 	static const char *const lines[] = {
-		"", " ", "default", "7f00", "7f00 ", "7f00  default", "xyz default", "7F00 default",
+		"",
+		" ",
+		"default",
+		"7f00",
+		"7f00 ",
+		"7f00  default",
+		"xyz default",
+		"7F00 default",
 		"11112222333344445 default",
-		"7f00 default anon=1 N0=1",                       /* no page size */
+		"7f00 default anon=1 N0=1", /* no page size */
 		"7f00 default N0=1 kernelpagesize_kB=0",
 		"7f00 default N0= kernelpagesize_kB=4",
 		"7f00 default N0=1x kernelpagesize_kB=4",
@@ -171,7 +188,8 @@ TEST(sum_page_sizes)
 {
 	_cleanup_sum_ struct nb_numa_sum s = {};
 
-	sum(&s, "7f2000000000 default file=/anon_hugepage\\040(deleted) huge anon=10 dirty=10 N0=5 N1=5 kernelpagesize_kB=2048\n"
+	sum(&s, "7f2000000000 default file=/anon_hugepage\\040(deleted) huge anon=10 dirty=10 N0=5 "
+		"N1=5 kernelpagesize_kB=2048\n"
 		"7f3000000000 default file=/mnt/x huge dirty=1 N3=1 kernelpagesize_kB=1048576\n"
 		"7f0850a00000 default anon=2048 dirty=2048 active=0 N2=2048 kernelpagesize_kB=4\n");
 	CHECK_INT(s.place[0], MB(10));
@@ -189,9 +207,10 @@ TEST(sum_shared_files)
 {
 	_cleanup_sum_ struct nb_numa_sum s = {};
 
-	sum(&s, "7f00 default file=/usr/lib/libc.so.6 mapped=251 mapmax=47 N3=251 kernelpagesize_kB=4\n"
-		"7f01 default anon=512 dirty=512 N1=512 kernelpagesize_kB=4\n"
-		"7f02 default file=/srv/own.db mapped=256 N2=256 kernelpagesize_kB=4\n");
+	sum(&s,
+	    "7f00 default file=/usr/lib/libc.so.6 mapped=251 mapmax=47 N3=251 kernelpagesize_kB=4\n"
+	    "7f01 default anon=512 dirty=512 N1=512 kernelpagesize_kB=4\n"
+	    "7f02 default file=/srv/own.db mapped=256 N2=256 kernelpagesize_kB=4\n");
 	CHECK_INT(s.place[3], 0);
 	CHECK_INT(s.file[3], 251 << 12);
 	CHECK_INT(s.place[1], MB(2));
@@ -204,7 +223,8 @@ TEST(sum_mixed_line)
 {
 	_cleanup_sum_ struct nb_numa_sum s = {};
 
-	sum(&s, "7f00 default file=/x anon=100 dirty=100 mapped=400 mapmax=2 N0=300 N1=100 kernelpagesize_kB=4\n");
+	sum(&s, "7f00 default file=/x anon=100 dirty=100 mapped=400 mapmax=2 N0=300 N1=100 "
+		"kernelpagesize_kB=4\n");
 	CHECK_INT(s.anon[0], 75 << 12);
 	CHECK_INT(s.anon[1], 25 << 12);
 	CHECK_INT(s.file[0], 225 << 12);
@@ -223,15 +243,20 @@ TEST(sum_heap_mapped_thrice)
 {
 	_cleanup_sum_ struct nb_numa_sum s = {};
 
-	sum(&s, "7f00 default file=/memfd:java_heap\\040(deleted) dirty=65536 mapmax=3 N0=65536 kernelpagesize_kB=4\n"
-		"7f01 default file=/memfd:java_heap\\040(deleted) dirty=65536 mapmax=3 N0=65536 kernelpagesize_kB=4\n"
-		"7f02 default file=/memfd:java_heap\\040(deleted) dirty=65536 mapmax=3 N0=65536 kernelpagesize_kB=4\n");
+	sum(&s, "7f00 default file=/memfd:java_heap\\040(deleted) dirty=65536 mapmax=3 N0=65536 "
+		"kernelpagesize_kB=4\n"
+		"7f01 default file=/memfd:java_heap\\040(deleted) dirty=65536 mapmax=3 N0=65536 "
+		"kernelpagesize_kB=4\n"
+		"7f02 default file=/memfd:java_heap\\040(deleted) dirty=65536 mapmax=3 N0=65536 "
+		"kernelpagesize_kB=4\n");
 	CHECK_INT(s.place[0], MB(256));
 	CHECK_INT(s.own_shared_bytes, MB(256));
-	sum(&s, "7f00 default file=/SYSV00000000\\040(deleted) dirty=65536 mapmax=300 N0=65536 kernelpagesize_kB=4\n");
+	sum(&s, "7f00 default file=/SYSV00000000\\040(deleted) dirty=65536 mapmax=300 N0=65536 "
+		"kernelpagesize_kB=4\n");
 	CHECK_INT(s.place[0], 0);
 	CHECK_INT(s.own_shared_bytes, 0);
-	sum(&s, "7f00 default file=/memfd:own\\040(deleted) dirty=256 N2=256 kernelpagesize_kB=4\n");
+	sum(&s,
+	    "7f00 default file=/memfd:own\\040(deleted) dirty=256 N2=256 kernelpagesize_kB=4\n");
 	CHECK_INT(s.place[2], MB(1));
 	CHECK_INT(s.own_shared_bytes, MB(1));
 }

@@ -48,7 +48,8 @@ TEST(schedstat_versions)
 TEST(schedstat_version_14)
 {
 	_cleanup_schedstat_ struct nb_schedstat s = {};
-	EXACT(e, "version 14\ntimestamp 1\ncpu0 1 2 3 4 5 6 7 8 9 1000 2000 30\ncpu1 1 2 3 4 5 6 7 8 9\n");
+	EXACT(e, "version 14\ntimestamp 1\ncpu0 1 2 3 4 5 6 7 8 9 1000 2000 30\ncpu1 1 2 3 4 5 6 7 "
+		 "8 9\n");
 
 	REQUIRE(nb_parse_schedstat(e.p, e.len, &s) == 0);
 	REQUIRE(s.n == 1);
@@ -165,7 +166,8 @@ TEST(cgroup_text)
 {
 	struct nb_cgroup_paths p = {};
 	EXACT(v2, "0::/system.slice/a:b.service\n");
-	EXACT(hybrid, "9:name=systemd:/x\n3:cpu,cpuset:/batch/job 1\n2:cpusets:/no\n0::/init.scope\n");
+	EXACT(hybrid,
+	      "9:name=systemd:/x\n3:cpu,cpuset:/batch/job 1\n2:cpusets:/no\n0::/init.scope\n");
 	EXACT(bad, "0:/x\nfoo\n1:cpuset:relative\n");
 	EXACT(cut, "0::/half");
 
@@ -183,7 +185,8 @@ TEST(cgroup_text)
 TEST(mountinfo_line)
 {
 	struct nb_mount m;
-	EXACT(e, "34 31 0:31 / /sys/fs/cgroup/cpu\\040set rw,relatime shared:4 master:1 - cgroup cgroup "
+	EXACT(e, "34 31 0:31 / /sys/fs/cgroup/cpu\\040set rw,relatime shared:4 master:1 - cgroup "
+		 "cgroup "
 		 "rw,cpuset,clone_children");
 	EXACT(cut, "34 31 0:31 / /sys rw shared:4");
 

@@ -8,7 +8,8 @@
 #include "linux/parse.h"
 
 /* What follows the name: ppid 1264, flags, times, start 67514, … */
-#define TAIL " S 1264 5 6 0 -1 4194304 364 0 7 0 11 22 0 0 20 -5 3 0 67514 9936896 606 " \
+#define TAIL \
+	" S 1264 5 6 0 -1 4194304 364 0 7 0 11 22 0 0 20 -5 3 0 67514 9936896 606 " \
 	"18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 9 3 2 0 0 0 0 0 0 0 0 0 0 0\n"
 
 static int parse(const char *text, struct nb_stat *ret)
@@ -82,7 +83,8 @@ TEST(stat_flags)
 
 	REQUIRE(parse("10 (kworker/0:0H-events_highpri) I 2 0 0 0 -1 69238880 0 0 0 0 0 0 0 0 0 "
 		      "-20 1 0 42 0 0 18446744073709551615 0 0 0 0 0 0 2147483647 0 0 0 0 0 17 0 0 "
-		      "0 0 0 0 0 0 0 0 0 0 0 0\n", &s) == 0);
+		      "0 0 0 0 0 0 0 0 0 0 0 0\n",
+		      &s) == 0);
 	CHECK(s.flags & NB_PF_KTHREAD);
 	CHECK(s.flags & NB_PF_NO_SETAFFINITY);
 	CHECK_STR(s.comm, "kworker/0:0H-events_highpri");
@@ -123,7 +125,8 @@ TEST(status_lines)
 {
 	__attribute__((cleanup(nb_status_done))) struct nb_status s = {};
 	char buf[64];
-	EXACT(e, "Name:\ta) R 1 (b\\nx\nUmask:\t0022\nState:\tR (running)\nUid:\t1000\t1001\t1002\t1003\n"
+	EXACT(e, "Name:\ta) R 1 (b\\nx\nUmask:\t0022\nState:\tR "
+		 "(running)\nUid:\t1000\t1001\t1002\t1003\n"
 		 "VmRSS:\t    1616 kB\nRssAnon:\t     112 kB\nRssFile:\t    1504 kB\n"
 		 "RssShmem:\t       4 kB\nHugetlbPages:\t    2048 kB\n"
 		 "Cpus_allowed:\tff\nCpus_allowed_list:\t0-15,32-47\n"
@@ -131,7 +134,7 @@ TEST(status_lines)
 
 	REQUIRE(nb_parse_status(e.p, e.len, &s) == 0);
 	CHECK_INT(s.valid, NB_STATUS_UID | NB_STATUS_RSS | NB_STATUS_ANON | NB_STATUS_HUGE |
-			   NB_STATUS_CPUS | NB_STATUS_MEMS);
+				   NB_STATUS_CPUS | NB_STATUS_MEMS);
 	CHECK_INT(s.uid, 1001);
 	CHECK_INT(s.rss_bytes, 1616 << 10);
 	CHECK_INT(s.anon_bytes, 112 << 10);

@@ -86,7 +86,8 @@ TEST(ids)
 	_cleanup_tree_ struct tree t = tree_new();
 	_cleanup_procfs_ struct nb_procfs fs = {};
 	_cleanup_ids_ struct nb_ids ids = {};
-	static const char *const names[] = {"100", "7", "0", "12x", "x12", "99999999999", "-5", "4242", "08"};
+	static const char *const names[] = {"100",         "7",  "0",    "12x", "x12",
+					    "99999999999", "-5", "4242", "08"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char path[64];

@@ -88,7 +88,8 @@ TEST(rights)
 	REQUIRE(rights_after(nothing, &all) == 0);
 	CHECK((all.missing == 0) == (*all.text == '\0'));
 	REQUIRE(rights_after(drop_nice, &some) == 0);
-	CHECK_INT(some.missing & (NB_RIGHT_AFFINITY | NB_RIGHT_MOVE), NB_RIGHT_AFFINITY | NB_RIGHT_MOVE);
+	CHECK_INT(some.missing & (NB_RIGHT_AFFINITY | NB_RIGHT_MOVE),
+		  NB_RIGHT_AFFINITY | NB_RIGHT_MOVE);
 	CHECK(strstr(some.text, "CAP_SYS_NICE"));
 	REQUIRE(rights_after(drop_ptrace, &some) == 0);
 	CHECK_INT(some.missing & (NB_RIGHT_READ | NB_RIGHT_MOVE), NB_RIGHT_READ | NB_RIGHT_MOVE);

@@ -157,9 +157,11 @@ TEST(memory_targets)
 	static const struct {
 		const char *machine, *targets;
 	} cases[] = {
-		{"power9", "110000"}, {"lpar4-7", "1111"}, {"lpar-mixed", "0000"},
-		{"threadripper-2of4", "0110"}, {"cxl", "110"}, {"hbm-flat", "1100"},
-		{"single", "1"}, {"flat", "1"}, {"unreachable", "11"},
+		{"power9", "110000"},   {"lpar4-7", "1111"},
+		{"lpar-mixed", "0000"}, {"threadripper-2of4", "0110"},
+		{"cxl", "110"},         {"hbm-flat", "1100"},
+		{"single", "1"},        {"flat", "1"},
+		{"unreachable", "11"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -212,8 +214,9 @@ static void put_task(const struct tree *t, const char *dir, int pid, const char 
 	char path[96];
 
 	snprintf(path, sizeof(path), "two/proc/%s/stat", dir);
-	tree_put(t, path, "%d (%s) %s 1 1 1 0 -1 %lu 9 0 0 0 100 5 0 0 20 0 1 0 9000 900000000 %u "
-			  "18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 %u 0 0 0 0 0 0 0 0 0 0 0\n",
+	tree_put(t, path,
+		 "%d (%s) %s 1 1 1 0 -1 %lu 9 0 0 0 100 5 0 0 20 0 1 0 9000 900000000 %u "
+		 "18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 %u 0 0 0 0 0 0 0 0 0 0 0\n",
 		 pid, comm, state, flags, rss_mb * 256, policy);
 }
 
@@ -223,8 +226,9 @@ static void put_status(const struct tree *t, const char *dir, unsigned anon_mb, 
 	char path[96];
 
 	snprintf(path, sizeof(path), "two/proc/%s/status", dir);
-	tree_put(t, path, "Name:\tx\nUid:\t0\t0\t0\t0\nVmRSS:\t%u kB\nRssAnon:\t%u kB\n"
-			  "HugetlbPages:\t0 kB\nCpus_allowed_list:\t%s\nMems_allowed_list:\t%s\n",
+	tree_put(t, path,
+		 "Name:\tx\nUid:\t0\t0\t0\t0\nVmRSS:\t%u kB\nRssAnon:\t%u kB\n"
+		 "HugetlbPages:\t0 kB\nCpus_allowed_list:\t%s\nMems_allowed_list:\t%s\n",
 		 anon_mb * 1024, anon_mb * 1024, cpus, mems);
 }
 
@@ -407,7 +411,7 @@ TEST(missing_files)
 	p = find(s, 1200);
 	REQUIRE(p);
 	CHECK_STR(list(s, p->mems), "0-1"); /* its cgroup says it, too */
-	CHECK_INT(p->anon_bytes, MB(202)); /* at most: what is resident */
+	CHECK_INT(p->anon_bytes, MB(202));  /* at most: what is resident */
 	CHECK_INT(p->user, NB_NO_STR);
 }
 
@@ -478,9 +482,18 @@ TEST(our_masks)
 TEST(service_names)
 {
 	static const char *const yes[] = {
-		"systemd", "systemd-journal", "(sd-pam)", "dockerd", "containerd", "containerd-shim",
-		"runc", "runc:[2:INIT]", "crun", "conmon", "crio", "kubelet", "sshd", "sshd-session",
-		"bash", "-bash", "dash", "sh", "zsh", "ash", "fish", "dbus-daemon", "libvirtd",
+		"systemd",    "systemd-journal",
+		"(sd-pam)",   "dockerd",
+		"containerd", "containerd-shim",
+		"runc",       "runc:[2:INIT]",
+		"crun",       "conmon",
+		"crio",       "kubelet",
+		"sshd",       "sshd-session",
+		"bash",       "-bash",
+		"dash",       "sh",
+		"zsh",        "ash",
+		"fish",       "dbus-daemon",
+		"libvirtd",
 	};
 	static const char *const no[] = {
 		"qemu-system-x86", "java", "postgres", "mysqld", "shell", "bashful", "nginx", "",
@@ -530,7 +543,8 @@ static pid_t start_child(int *ret_end, int *ret_ready)
 		return -1;
 	pid = fork();
 	if (pid == 0) {
-		char *p = mmap(NULL, MB(80), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *p = mmap(NULL, MB(80), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
 		pthread_t thread;
 
 		close(end[1]);
@@ -601,6 +615,37 @@ TEST(live)
 	waitpid(pid, NULL, 0);
 	REQUIRE(nb_sampler_sample(sampler, &config, s) == 0);
 	CHECK(!find(s, pid));
+}
+
+/* A capture of this machine reads as the machine does, but for the names. */
+TEST(captured)
+{
+	_cleanup_tree_ struct tree t = tree_new();
+	_cleanup_snapshot_ struct nb_snapshot *s = NULL;
+	const struct nb_process *p;
+	int end, ready;
+	char c, command[128];
+	pid_t pid;
+
+	pid = start_child(&end, &ready);
+	REQUIRE(pid > 0 && read(ready, &c, 1) == 1);
+	snprintf(command, sizeof(command), "tests/mkfixture %s/m %d >/dev/null", t.dir, (int)pid);
+	CHECK_INT(system(command), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(end);
+	close(ready);
+	snprintf(command, sizeof(command), "%s/m", t.dir);
+	REQUIRE(nb_snapshot_new(&s) == 0);
+	REQUIRE(sample_root(command, s) == 0);
+	CHECK(s->at_us > 0);
+	CHECK_INT(s->rejected_rows, 0);
+	p = find(s, pid);
+	REQUIRE(p);
+	CHECK(strncmp(p->comm, "task", 4) == 0);
+	CHECK_INT(p->n_threads, 2);
+	CHECK(p->anon_bytes >= MB(80));
+	CHECK(p->valid & NB_VALID_MASK);
 }
 
 /* B08: a pin of one thread on this machine is seen, if it has two CPUs. */
