@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "linux/chunk.h"
 
-#define FIRST_BYTES (UINT64_C(4) << 20)
+/* Small: growing from it shows what a call costs and what a byte. */
+#define FIRST_BYTES (UINT64_C(1) << 20)
 #define MIB 1048576.0
 #define MS 1000.0
 
@@ -12,6 +13,14 @@
  * of it is the price of the call. */
 #define GOALS_MAX 4
 
+/* Pages take at least so many times what the call takes. */
+#define PAGES_SHARE 2
+
+/* What takes so many times longer than expected is not believed at once: the thread may
+ * have waited for a CPU. */
+#define OUTLIER 3
+#define OUTLIER_AFTER 3
+
 /* Sizes that differ by less than this share tell nothing about the price of a call. */
 #define SPREAD_MIN 0.01
 
@@ -21,40 +30,47 @@ void nb_chunk_init(struct nb_chunk *c, uint64_t goal_us)
 }
 
 /* The line through what was measured: ms = call + byte · MiB. Without a spread of sizes
- * all is put down to the bytes; smaller pieces then make the spread. */
-static void fit(const struct nb_chunk *c, double *call, double *byte)
+ * the price of a call is the one that was found when there was some. */
+static void fit(struct nb_chunk *c, double *byte)
 {
 	double mean_x = c->x / c->n, mean_y = c->y / c->n;
 	double var = c->xx / c->n - mean_x * mean_x, cov = c->xy / c->n - mean_x * mean_y;
 
-	*byte = mean_y / mean_x;
-	*call = 0;
-	if (var < SPREAD_MIN * mean_x * mean_x)
-		return;
-	/* Noise can turn the line over: neither part is negative. */
-	if (cov / var < *byte)
+	if (var >= SPREAD_MIN * mean_x * mean_x) {
 		*byte = cov > 0 ? cov / var : 0;
-	*call = mean_y - *byte * mean_x;
+		c->call = mean_y - *byte * mean_x;
+	}
+	/* Noise can turn the line over: neither part is negative. */
+	if (c->call > mean_y)
+		c->call = mean_y;
+	if (c->call < 0)
+		c->call = 0;
+	*byte = (mean_y - c->call) / mean_x;
 }
 
 void nb_chunk_measured(struct nb_chunk *c, uint64_t bytes, uint64_t us)
 {
 	double x = (double)bytes / MIB, y = (double)(us ? us : 1) / MS;
-	double goal = (double)c->goal_us / MS, call, byte, next, cap;
+	double goal = (double)c->goal_us / MS, byte, next, cap;
 
 	if (bytes == 0)
 		return;
+	if (c->n > OUTLIER_AFTER) {
+		fit(c, &byte);
+		if (y > OUTLIER * (c->call + byte * x))
+			y = OUTLIER * (c->call + byte * x);
+	}
 	c->n = c->n * DECAY + 1;
 	c->x = c->x * DECAY + x;
 	c->y = c->y * DECAY + y;
 	c->xx = c->xx * DECAY + x * x;
 	c->xy = c->xy * DECAY + x * y;
-	fit(c, &call, &byte);
+	fit(c, &byte);
 	if (byte > 0) {
-		next = (goal - call) / byte;
-		if (next < call / byte)
-			next = call / byte;
-		cap = (GOALS_MAX * goal - call) / byte;
+		next = (goal - c->call) / byte;
+		if (next < PAGES_SHARE * c->call / byte)
+			next = PAGES_SHARE * c->call / byte;
+		cap = (GOALS_MAX * goal - c->call) / byte;
 		if (next > cap)
 			next = cap;
 	} else {

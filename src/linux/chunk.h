@@ -6,7 +6,7 @@
  * of every CPU first, which on a busy or large machine takes longer than the pages.
  * Against that smaller pieces do not help, they only make more calls. So what was
  * measured is split into a part by the call and a part by the byte, and a piece is at
- * least so large that half of its time goes into pages.
+ * least so large that most of its time goes into pages.
  */
 #pragma once
 
@@ -20,6 +20,7 @@ struct nb_chunk {
 	uint64_t bytes; /* of the next piece */
 	/* Sums over the pieces so far, older ones weigh less: in MiB and milliseconds. */
 	double n, x, y, xx, xy;
+	double call; /* the price of a call, milliseconds */
 };
 
 void nb_chunk_init(struct nb_chunk *c, uint64_t goal_us);

@@ -554,3 +554,32 @@ TEST(mover_short_lived_processes)
 	CHECK_INT(counts.failed, 0);
 	live_end(&l);
 }
+
+/* It ended while its pages moved: gone, not a mistake of ours. */
+TEST(perform_ending_process)
+{
+	struct nb_syscalls sys = {.move_pages = fake_move_pages, .now_us = fake_now,
+				  .sleep_us = fake_sleep};
+	struct nb_bucket bucket = NB_BUCKET_INIT;
+	struct nb_job *j = page_job(1);
+	struct nb_procfs fs = {};
+
+	fake_start(1000);
+	fake.error = -EINVAL;
+	REQUIRE(nb_procfs_open(fake.root, &fs) == 0);
+	for (int zombie = 0; zombie < 2; zombie++) {
+		struct nb_outcome o = {};
+
+		fake_stat(START);
+		if (zombie)
+			fake_file("proc/4242/stat", "4242 (fake) Z 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 "
+				  "0 1 0 %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+				  START);
+		nb_perform(&(struct nb_perform){.fs = &fs, .sys = &sys, .node_bucket = &bucket,
+						.all_bucket = &bucket}, j, &o);
+		CHECK_INT(o.error, zombie ? ESRCH : EINVAL);
+	}
+	nb_procfs_close(&fs);
+	nb_job_free(j);
+	fake_end();
+}
