@@ -24,6 +24,7 @@ void nb_problem_done(struct nb_problem *p)
 	free(p->heap);
 	free(p->slots);
 	free(p->incoming_bytes);
+	free(p->leaving);
 }
 
 int nb_problem_reserve(struct nb_problem *p, const struct nb_snapshot *s)
@@ -47,7 +48,8 @@ int nb_problem_reserve(struct nb_problem *p, const struct nb_snapshot *s)
 	    (r = NB_GROW(p->step, p->cap_step, n)) < 0 ||
 	    (r = NB_GROW(p->heap, p->cap_heap, n)) < 0 ||
 	    (r = NB_GROW(p->slots, p->cap_slots, nodes)) < 0 ||
-	    (r = NB_GROW(p->incoming_bytes, p->cap_incoming, nodes)) < 0)
+	    (r = NB_GROW(p->incoming_bytes, p->cap_incoming, nodes)) < 0 ||
+	    (r = NB_GROW(p->leaving, p->cap_leaving, nodes)) < 0)
 		return r;
 	return 0;
 }

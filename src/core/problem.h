@@ -61,9 +61,10 @@ struct nb_problem {
 	uint32_t n_heap;
 	uint32_t *slots;             /* n_nodes: taken by the plan */
 	uint64_t *incoming_bytes;    /* n_nodes: in flight or planned */
+	uint32_t *leaving;           /* n_nodes: units there that may soon want to leave */
 	uint32_t cap_units, cap_cost, cap_moved, cap_cpu, cap_load, cap_wait, cap_scratch,
 		cap_wide, cap_answer, cap_first, cap_head, cap_next, cap_prev, cap_step, cap_heap,
-		cap_slots, cap_incoming;
+		cap_slots, cap_incoming, cap_leaving;
 };
 
 void nb_problem_done(struct nb_problem *p);
