@@ -199,6 +199,25 @@ TEST(policy_sleepy_threads_stay_spread)
 	}
 }
 
+/* A mask of ours does not keep a thread waiting while another node is idle: not even in
+ * the cool-down. Nobody else's mask is touched for that. */
+TEST(policy_gives_threads_back_when_overloaded)
+{
+	struct toy *t = toy_new(2, 1, NULL);
+
+	toy_add(t, 1, 0, 1, 200 * MiB);
+	toy_run(t, 2);
+	CHECK(t->p[0].held && t->p[0].node[0] == 1);
+	toy_add(t, 1, 1, 1, 200 * MiB)->flags = NB_PROC_PINNED;
+	toy_tick(t, 1000000);
+	toy_tick(t, 1000000);
+	CHECK_INT(toy_reason(t, &t->p[0]), NB_REASON_RELIEVE);
+	CHECK_INT(toy_reason(t, &t->p[1]), NB_REASON_PINNED);
+	toy_act(t);
+	CHECK(!t->p[0].held);
+	toy_free(t);
+}
+
 TEST(policy_hands_off)
 {
 	static const struct {
