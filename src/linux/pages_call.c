@@ -13,7 +13,7 @@
  * pinned for a device stay pinned. */
 #define BUSY_PERCENT 50
 #define BUSY_CHUNKS 2
-#define FAILURES_MAX 32 /* calls in a row in which nothing moved: the rest is given up */
+#define FAILURES_MAX 32   /* calls in a row in which nothing moved: the rest is given up */
 #define BUSY_MIN_PAGES 64 /* fewer tell nothing about the rest */
 
 static int query(struct nb_page_thread *t, unsigned at, unsigned n)

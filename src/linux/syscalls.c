@@ -27,8 +27,8 @@ static int live_set_affinity(pid_t tid, size_t size, const unsigned long *mask)
 	return syscall(SYS_sched_setaffinity, tid, size, mask) < 0 ? -errno : 0;
 }
 
-static long live_move_pages(pid_t pid, unsigned long n, void **pages, const int *nodes,
-			    int *status, int flags)
+static long live_move_pages(pid_t pid, unsigned long n, void **pages, const int *nodes, int *status,
+			    int flags)
 {
 	long r = syscall(SYS_move_pages, pid, n, pages, nodes, status, flags);
 
@@ -109,14 +109,14 @@ int nb_bitmap_to_longs(const struct nb_bitmap *b, size_t min_bits, unsigned long
 	size_t bits = min_bits > 0 ? min_bits : 1, n;
 	unsigned long *longs;
 
-	NB_BITMAP_FOREACH(bit, b)
+	NB_BITMAP_FOREACH (bit, b)
 		if ((size_t)bit >= bits)
 			bits = (size_t)bit + 1;
 	n = (bits + LONG_BITS - 1) / LONG_BITS;
 	longs = calloc(n, sizeof(*longs));
 	if (!longs)
 		return -ENOMEM;
-	NB_BITMAP_FOREACH(bit, b)
+	NB_BITMAP_FOREACH (bit, b)
 		longs[(size_t)bit / LONG_BITS] |= 1ul << ((size_t)bit % LONG_BITS);
 	*ret = longs;
 	*ret_bits = n * LONG_BITS;

@@ -17,8 +17,8 @@ struct nb_syscalls {
 	long (*get_affinity)(pid_t tid, size_t size, unsigned long *mask);
 	int (*set_affinity)(pid_t tid, size_t size, const unsigned long *mask);
 	/* nodes NULL: a query. Positive: so many pages were not moved. */
-	long (*move_pages)(pid_t pid, unsigned long n, void **pages, const int *nodes,
-			   int *status, int flags);
+	long (*move_pages)(pid_t pid, unsigned long n, void **pages, const int *nodes, int *status,
+			   int flags);
 	/* maxnode is one more than the bits that the kernel reads. */
 	long (*migrate_pages)(pid_t pid, unsigned long maxnode, const unsigned long *from,
 			      const unsigned long *to);

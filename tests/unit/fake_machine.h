@@ -30,8 +30,8 @@
 
 static struct {
 	char root[64];
-	unsigned n_pages;       /* from BASE on */
-	int node[MAX_PAGES];    /* or ABSENT */
+	unsigned n_pages;    /* from BASE on */
+	int node[MAX_PAGES]; /* or ABSENT */
 	bool huge[MAX_PAGES / HUGE_PAGES];
 	int refuse[MAX_PAGES];  /* status of this page instead of a move; 0: none */
 	bool pinned[MAX_PAGES]; /* found by the kernel too late: it ends the call */
@@ -44,8 +44,7 @@ static struct {
 	pthread_mutex_t lock;
 } fake;
 
-static void fake_file(const char *name, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+static void fake_file(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static void fake_file(const char *name, const char *fmt, ...)
 {
@@ -198,8 +197,8 @@ static long fake_move(unsigned long n, void **pages, const int *nodes, int *stat
 	return 0;
 }
 
-static long fake_move_pages(pid_t pid, unsigned long n, void **pages, const int *nodes,
-			    int *status, int flags)
+static long fake_move_pages(pid_t pid, unsigned long n, void **pages, const int *nodes, int *status,
+			    int flags)
 {
 	long r;
 
