@@ -53,6 +53,7 @@ struct nb_page_thread {
 	struct nb_page_job *job;
 	struct nb_chunk chunk;
 	uint64_t call_us;       /* what the last nb_pages_call() took */
+	uint64_t call_cpu_us;   /* and how long of it this thread ran */
 	unsigned small_blocks;  /* in a row that were no huge pages */
 	unsigned busy_chunks;   /* in a row */
 	uint64_t checked_us;    /* when the target was last looked at; 0: not yet */

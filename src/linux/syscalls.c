@@ -62,12 +62,22 @@ static int live_set_nice_cap(bool on)
 	return syscall(SYS_capset, &head, data) < 0 ? -errno : 1;
 }
 
-static uint64_t live_now_us(void)
+static uint64_t read_clock(clockid_t id)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(id, &ts);
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static uint64_t live_now_us(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+static uint64_t live_cpu_us(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static void live_sleep_us(uint64_t us)
@@ -85,6 +95,7 @@ const struct nb_syscalls nb_syscalls_live = {
 	.migrate_pages = live_migrate_pages,
 	.set_nice_cap = live_set_nice_cap,
 	.now_us = live_now_us,
+	.cpu_us = live_cpu_us,
 	.sleep_us = live_sleep_us,
 };
 

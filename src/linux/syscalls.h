@@ -26,6 +26,7 @@ struct nb_syscalls {
 	 * changed, 0: it already was so. */
 	int (*set_nice_cap)(bool on);
 	uint64_t (*now_us)(void); /* monotonic */
+	uint64_t (*cpu_us)(void); /* for which the calling thread ran */
 	void (*sleep_us)(uint64_t us);
 };
 

@@ -184,8 +184,10 @@ static long gated_move_pages(pid_t pid, unsigned long n, void **pages, const int
 	return fake_move_pages(pid, n, pages, nodes, status, flags);
 }
 
-static const struct nb_syscalls gated = {
-	.move_pages = gated_move_pages, .now_us = fake_now, .sleep_us = fake_sleep};
+static const struct nb_syscalls gated = {.move_pages = gated_move_pages,
+					 .now_us = fake_now,
+					 .cpu_us = fake_cpu,
+					 .sleep_us = fake_sleep};
 
 static const struct nb_key fake_key = {.pid = PID, .start = START};
 static struct nb_procfs fake_fs;
@@ -437,6 +439,7 @@ static bool goes_whole(void (*change)(struct nb_job *j))
 				  .migrate_pages = counting_migrate,
 				  .set_nice_cap = any_nice,
 				  .now_us = fake_now,
+				  .cpu_us = fake_cpu,
 				  .sleep_us = fake_sleep};
 	struct nb_bucket bucket = NB_BUCKET_INIT;
 	struct nb_job *j = job_of(fake_key, NB_MEMORY, 1);
@@ -627,8 +630,10 @@ TEST(mover_short_lived_processes)
 /* It ended while its pages moved: gone, not a mistake of ours. */
 TEST(perform_ending_process)
 {
-	struct nb_syscalls sys = {
-		.move_pages = fake_move_pages, .now_us = fake_now, .sleep_us = fake_sleep};
+	struct nb_syscalls sys = {.move_pages = fake_move_pages,
+				  .now_us = fake_now,
+				  .cpu_us = fake_cpu,
+				  .sleep_us = fake_sleep};
 	struct nb_bucket bucket = NB_BUCKET_INIT;
 	struct nb_job *j = page_job(1);
 	struct nb_procfs fs = {};

@@ -17,6 +17,7 @@ static void setup(unsigned n)
 	sys = (struct nb_syscalls){
 		.move_pages = fake_move_pages,
 		.now_us = fake_now,
+		.cpu_us = fake_cpu,
 		.sleep_us = fake_sleep,
 	};
 	settings = (struct nb_settings){
