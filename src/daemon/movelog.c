@@ -18,7 +18,8 @@ struct move {
 	char comm[NB_COMM_MAX];
 	uint32_t what;
 	bool release;
-	uint32_t from, to; /* kernel ids, or NB_NO_NODE */
+	char from[32]; /* nodes that it leaves, as a list of the kernel's ids */
+	uint32_t to;   /* the kernel's id, or NB_NO_NODE */
 	uint64_t bytes;
 	int64_t gain_us;
 	enum nb_reason reason;
@@ -77,6 +78,24 @@ static void drop(struct moves *list, size_t i)
 	list->items[i] = list->items[--list->n];
 }
 
+/* Where its threads run; where its pages lie, if only these go. */
+static void name_source(const struct nb_snapshot *s, const struct nb_action *a, char buf[32])
+{
+	_cleanup_bitmap_ struct nb_bitmap ids = {0};
+
+	strcpy(buf, "?");
+	if (a->what & NB_CPU || nb_bitmap_empty(&a->mem_from)) {
+		if (a->from < s->n_nodes)
+			snprintf(buf, 32, "%" PRIu32, s->nodes[a->from].id);
+		return;
+	}
+	NB_BITMAP_FOREACH (k, &a->mem_from)
+		if ((uint32_t)k < s->n_nodes && nb_bitmap_set(&ids, s->nodes[k].id) < 0)
+			return;
+	if (nb_bitmap_format_list(&ids, buf, 32) >= 32)
+		strcpy(buf, "many");
+}
+
 int nb_movelog_started(struct nb_movelog *m, const struct nb_snapshot *s, const struct nb_action *a)
 {
 	struct move move = {
@@ -84,7 +103,6 @@ int nb_movelog_started(struct nb_movelog *m, const struct nb_snapshot *s, const 
 		.key = a->key,
 		.what = a->what,
 		.release = a->release,
-		.from = a->from < s->n_nodes ? s->nodes[a->from].id : NB_NO_NODE,
 		.to = a->to < s->n_nodes ? s->nodes[a->to].id : NB_NO_NODE,
 		.bytes = a->bytes,
 		.gain_us = a->gain_us,
@@ -92,13 +110,14 @@ int nb_movelog_started(struct nb_movelog *m, const struct nb_snapshot *s, const 
 	};
 
 	memcpy(move.comm, a->comm, sizeof(move.comm));
+	name_source(s, a, move.from);
 	return add(&m->running, &move);
 }
 
 static bool same(const struct move *a, const struct move *b)
 {
 	return nb_key_equal(a->key, b->key) && a->what == b->what && a->release == b->release &&
-	       a->from == b->from && a->to == b->to && a->reason == b->reason;
+	       strcmp(a->from, b->from) == 0 && a->to == b->to && a->reason == b->reason;
 }
 
 /* True if it was told already. */
@@ -139,13 +158,13 @@ static void node_name(char buf[24], uint32_t id)
 static void write_entry(struct nb_movelog *m, const struct move *move, const struct nb_outcome *o,
 			const char *verb, const char *tail)
 {
-	char comm[4 * NB_COMM_MAX + 1], pid[24], from[24], to[24], bytes[24], gain[24], text[1024];
+	char comm[4 * NB_COMM_MAX + 1], pid[24], to[24], bytes[24], gain[24], text[1024];
 	char gain_text[NB_UNIT_MAX];
 	uint64_t shown = o->error == ECANCELED ? move->bytes : o->bytes_moved;
 	const struct nb_log_field fields[] = {
 		{"NUMABALANCED_PID", pid},
 		{"NUMABALANCED_COMM", comm},
-		{"NUMABALANCED_FROM", from},
+		{"NUMABALANCED_FROM", move->from},
 		{"NUMABALANCED_TO", to},
 		{"NUMABALANCED_BYTES", bytes},
 		{"NUMABALANCED_GAIN_US", gain},
@@ -154,12 +173,11 @@ static void write_entry(struct nb_movelog *m, const struct move *move, const str
 
 	nb_text_show(move->comm, strnlen(move->comm, NB_COMM_MAX), comm, sizeof(comm));
 	number(pid, move->key.pid);
-	node_name(from, move->from);
 	node_name(to, move->to);
 	number(bytes, (int64_t)shown);
 	number(gain, move->gain_us);
 	snprintf(text, sizeof(text), "%s %s \"%s\" from node %s to node %s: %s, gain %s, %s: %s",
-		 verb, pid, comm, from, to, tail, nb_unit_time(gain_text, move->gain_us),
+		 verb, pid, comm, move->from, to, tail, nb_unit_time(gain_text, move->gain_us),
 		 nb_reason_name(move->reason), nb_reason_sentence(move->reason));
 	nb_log_entry(m->log, LOG_INFO, text, fields, sizeof(fields) / sizeof(*fields));
 }
@@ -199,7 +217,7 @@ static void log_failure(struct nb_movelog *m, const struct move *move, const str
 void nb_movelog_ended(struct nb_movelog *m, const struct nb_outcome *o, uint64_t now_us,
 		      const char *cancelled)
 {
-	struct move move = {.key = o->key, .what = o->what, .from = NB_NO_NODE, .to = NB_NO_NODE};
+	struct move move = {.key = o->key, .what = o->what, .from = "?", .to = NB_NO_NODE};
 	char tail[128];
 
 	for (size_t i = 0; i < m->running.n; i++) {

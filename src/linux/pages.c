@@ -12,7 +12,9 @@
 #include "linux/task.h"
 
 #define FIRST_CHUNK_BYTES (UINT64_C(4) << 20)
-#define MIN_CHUNK_BYTES (UINT64_C(64) << 10)
+/* A call costs draining the page lists of all CPUs, however few pages it moves: on busy
+ * ones smaller chunks only add calls. */
+#define MIN_CHUNK_BYTES (UINT64_C(1) << 20)
 #define MAX_CHUNK_BYTES (UINT64_C(256) << 20)
 
 /* A rate limit is kept over so long a time. */

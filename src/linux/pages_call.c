@@ -13,17 +13,23 @@
  * pinned for a device stay pinned. */
 #define BUSY_PERCENT 50
 #define BUSY_CHUNKS 2
+#define FAILURES_MAX 32 /* calls in a row in which nothing moved: the rest is given up */
 #define BUSY_MIN_PAGES 64 /* fewer tell nothing about the rest */
 
-int nb_pages_query(struct nb_page_thread *t, unsigned n)
+static int query(struct nb_page_thread *t, unsigned at, unsigned n)
 {
 	const struct nb_page_move *p = t->job->p;
 	long r;
 
 	for (unsigned i = 0; i < n; i++)
 		t->status[i] = UNWRITTEN;
-	r = p->sys->move_pages(p->key.pid, n, t->addresses, NULL, t->status, 0);
+	r = p->sys->move_pages(p->key.pid, n, t->addresses + at, NULL, t->status, 0);
 	return r < 0 ? (int)r : 0;
+}
+
+int nb_pages_query(struct nb_page_thread *t, unsigned n)
+{
+	return query(t, 0, n);
 }
 
 static enum nb_refused cause(int status)
@@ -43,107 +49,134 @@ static enum nb_refused cause(int status)
 	}
 }
 
-static void keep(struct nb_page_thread *t, unsigned to, unsigned from)
+/* A part of the addresses: `at` and what follows. */
+struct part {
+	unsigned at, n;
+	uint64_t pages; /* that each stands for */
+};
+
+static void arrived(struct nb_page_thread *t, const struct part *part)
 {
-	t->addresses[to] = t->addresses[from];
+	t->res.bytes_moved += part->pages * t->job->page_bytes;
 }
 
-/* Takes what the statuses settle out of the first n addresses; returns how many are
- * left: those that were not reached, and busy ones, which may have moved as parts of a
- * larger page. */
-static unsigned settle(struct nb_page_thread *t, unsigned n, uint64_t pages)
+static void refuse(struct nb_page_thread *t, uint64_t pages, enum nb_refused why)
 {
-	const struct nb_page_move *p = t->job->p;
+	t->res.pages_refused[why] += pages;
+}
+
+/* Takes what the statuses settle out of the part; what is left are those that were not
+ * reached, and busy ones, which may have moved as parts of a larger page. */
+static void settle(struct nb_page_thread *t, struct part *part)
+{
 	unsigned left = 0;
 
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; i < part->n; i++) {
 		int s = t->status[i];
 
-		if (s == (int)p->to) {
-			t->res.bytes_moved += pages * t->job->page_bytes;
-		} else if (s >= 0 || s == UNWRITTEN || s == -EBUSY) {
-			keep(t, left++, i);
-		} else {
-			t->res.pages_refused[cause(s)] += pages;
-		}
+		if (s == (int)t->job->p->to)
+			arrived(t, part);
+		else if (s >= 0 || s == UNWRITTEN || s == -EBUSY)
+			t->addresses[part->at + left++] = t->addresses[part->at + i];
+		else
+			refuse(t, part->pages, cause(s));
 	}
-	return left;
+	part->n = left;
 }
 
-/* Asks where the first n addresses are, counts those that have arrived, and keeps the
- * rest. */
-static int take_arrived(struct nb_page_thread *t, unsigned *n, uint64_t pages)
+/* Asks where the addresses are, counts those that have arrived, and keeps the rest. */
+static int take_arrived(struct nb_page_thread *t, struct part *part)
 {
 	unsigned left = 0;
 	int r;
 
-	r = nb_pages_query(t, *n);
+	if (part->n == 0)
+		return 0;
+	r = query(t, part->at, part->n);
 	if (r < 0)
 		return r;
-	for (unsigned i = 0; i < *n; i++) {
-		if (t->status[i] == (int)t->job->p->to)
-			t->res.bytes_moved += pages * t->job->page_bytes;
-		else if (t->status[i] < 0)
-			t->res.pages_refused[cause(t->status[i])] += pages;
+	for (unsigned i = 0; i < part->n; i++) {
+		int s = t->status[i];
+
+		if (s == (int)t->job->p->to)
+			arrived(t, part);
+		else if (s < 0)
+			refuse(t, part->pages, cause(s));
 		else
-			keep(t, left++, i);
+			t->addresses[part->at + left++] = t->addresses[part->at + i];
 	}
-	*n = left;
+	part->n = left;
 	return 0;
 }
 
-static void refuse(struct nb_page_thread *t, unsigned n, uint64_t pages, enum nb_refused why)
-{
-	t->res.pages_refused[why] += n * pages;
-}
-
-/* Calls until everything is settled. A page that cannot be moved ends the kernel's
- * work on the rest of the list; what it did not come to is tried again, without the
- * first half of what stays when nothing moves. */
-static int move_all(struct nb_page_thread *t, unsigned n, uint64_t pages)
+/* One call for a part. What is left of it has not moved; *ret_all: the kernel came to
+ * all of it. */
+static int move_part(struct nb_page_thread *t, struct part *part, bool *ret_all)
 {
 	const struct nb_page_move *p = t->job->p;
+	long r;
+
+	for (unsigned i = 0; i < part->n; i++) {
+		t->nodes[i] = (int)p->to;
+		t->status[i] = UNWRITTEN;
+	}
+	r = p->sys->move_pages(p->key.pid, part->n, t->addresses + part->at, t->nodes, t->status,
+			       MPOL_MF_MOVE);
+	/* Older kernels: no page of the list is there. */
+	if (r == -ENOENT) {
+		refuse(t, part->n * part->pages, NB_REFUSED_ABSENT);
+		part->n = 0;
+		return 0;
+	}
+	if (r < 0) {
+		/* Part of it may be done. */
+		if (r == -ENOMEM && take_arrived(t, part) == 0)
+			refuse(t, part->n * part->pages, NB_REFUSED_NOMEM);
+		return (int)r;
+	}
+	*ret_all = r == 0;
+	settle(t, part);
+	return take_arrived(t, part);
+}
+
+/*
+ * Calls until every address is settled. A page that cannot be moved ends the kernel's
+ * work on the rest of the list, and it does not say which page it was. So what is left
+ * is tried again, and where nothing moves, in ever smaller parts, which isolates it.
+ */
+static int move_all(struct nb_page_thread *t, unsigned n, uint64_t pages)
+{
+	unsigned size = n, failures = 0;
 
 	while (n > 0) {
-		unsigned before = n;
-		long moved;
+		struct part part = {.n = size < n ? size : n, .pages = pages};
+		unsigned tried = part.n;
+		bool all = true;
 		int r;
 
-		for (unsigned i = 0; i < n; i++) {
-			t->nodes[i] = (int)p->to;
-			t->status[i] = UNWRITTEN;
+		part.at = n - part.n;
+		r = move_part(t, &part, &all);
+		if (r < 0)
+			return r;
+		if (part.n < tried) {
+			size *= 2;
+			failures = 0;
+		} else {
+			size = (tried + 1) / 2;
+			failures++;
 		}
-		moved = p->sys->move_pages(p->key.pid, n, t->addresses, t->nodes, t->status,
-					   MPOL_MF_MOVE);
-		/* Older kernels: no page of the list is there. */
-		if (moved == -ENOENT) {
-			refuse(t, n, pages, NB_REFUSED_ABSENT);
+		if (failures > FAILURES_MAX) {
+			refuse(t, n * pages, NB_REFUSED_BUSY);
 			return 0;
 		}
-		if (moved < 0) {
-			/* Part of it may be done. */
-			if (moved == -ENOMEM && take_arrived(t, &n, pages) == 0)
-				refuse(t, n, pages, NB_REFUSED_NOMEM);
-			return (int)moved;
+		/* Of a part that was worked through, what is left is busy. */
+		if (all || (part.n == tried && tried == 1)) {
+			refuse(t, part.n * pages, NB_REFUSED_BUSY);
+			part.n = 0;
 		}
-		n = settle(t, n, pages);
-		if (n > 0) {
-			r = take_arrived(t, &n, pages);
-			if (r < 0)
-				return r;
-		}
-		if (moved == 0) {
-			refuse(t, n, pages, NB_REFUSED_BUSY);
-			return 0;
-		}
-		if (n == before) {
-			unsigned half = (n + 1) / 2;
-
-			refuse(t, half, pages, NB_REFUSED_BUSY);
-			for (unsigned i = half; i < n; i++)
-				keep(t, i - half, i);
-			n -= half;
-		}
+		n = part.at + part.n;
+		if (n > 0 && size > n)
+			size = n;
 	}
 	return 0;
 }

@@ -90,7 +90,7 @@ static bool next_locked(struct nb_page_job *job, uint64_t max_bytes, struct nb_w
 			job->at = start;
 		if (range->pages > 0 && job->at < end)
 			job->at = skip_holes(job, range, job->at, end);
-		if (blocks)
+		if (blocks && job->at < end) /* a hole may end within a block */
 			job->at = round_down(job->at, step);
 		if (job->pass == 1 && job->at >= skip_from && job->at < skip_to)
 			job->at = skip_to;

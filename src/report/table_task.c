@@ -153,7 +153,11 @@ static int print_actions(struct json_object *plan, FILE *out)
 		nb_grid_cell(g, "%s", nb_field_number(a, "pid", BUF));
 		nb_grid_cell(g, "%s", nb_field_text(a, "comm", BUF));
 		nb_grid_cell(g, "%s", release ? "release" : nb_field_text(a, "what", BUF));
-		nb_grid_cell(g, "%s", nb_field_number(a, "from_node", BUF));
+		/* Of pages that go alone it is their place that counts. */
+		nb_grid_cell(g, "%s",
+			     strcmp(nb_field_text(a, "what", BUF), "memory") == 0
+				     ? nb_field_list(a, "mem_from", BUF)
+				     : nb_field_number(a, "from_node", BUF));
 		nb_grid_cell(g, "%s",
 			     nb_field_count(a, "cpu_nodes") > 1
 				     ? nb_field_list(a, "cpu_nodes", BUF)

@@ -520,7 +520,7 @@ TEST(movelog_cancelled_moves)
 	struct nb_action a = {.key = {5, 1},
 			      .comm = "x",
 			      .what = NB_MEMORY,
-			      .from = 0,
+			      .from = 1, /* its threads run where its pages go */
 			      .to = 1,
 			      .bytes = 3 * MiB,
 			      .gain_us = 2000000,
@@ -529,6 +529,7 @@ TEST(movelog_cancelled_moves)
 	struct nb_movelog *m;
 	struct nb_log *log;
 
+	nb_bitmap_set(&a.mem_from, 0);
 	nb_log_new(keep, &l, &log);
 	nb_movelog_new(log, &m);
 	for (unsigned i = 0; i < 300; i++) {
@@ -549,6 +550,7 @@ TEST(movelog_cancelled_moves)
 	nb_movelog_ended(m, &(struct nb_outcome){.action = a.id, .key = a.key, .error = ECANCELED},
 			 UINT64_C(400000000), "would move");
 	CHECK_INT(l.n, 3);
+	nb_action_done(&a);
 	nb_movelog_free(m);
 	nb_log_free(log);
 }

@@ -329,6 +329,51 @@ TEST(table_of_everything_is_harmless)
 	done(&m);
 }
 
+/* F02: 10,000 tasks on 256 nodes of 4,096 CPUs: no buffer of a fixed size. */
+TEST(json_f02_large_machine)
+{
+	enum { NODES = 256, TASKS = 10000 };
+	struct nb_report r = {.n_nodes = NODES, .n_tasks = TASKS, .source = NB_SOURCE_SCHEDSTAT};
+	struct json_object *o = NULL;
+	uint64_t *bytes = calloc(NODES, sizeof(*bytes));
+	char *text;
+
+	r.nodes = calloc(NODES, sizeof(*r.nodes));
+	r.distance = calloc(NODES * NODES, sizeof(*r.distance));
+	r.tasks = calloc(TASKS, sizeof(*r.tasks));
+	r.node_cpu_pmy = calloc(NODES, sizeof(*r.node_cpu_pmy));
+	for (unsigned i = 0; i < NODES; i++)
+		for (unsigned k = 0; k < 16; k++) /* every other: the longest list */
+			nb_bitmap_set(&r.nodes[i].cpus, 2 * (16 * i + k));
+	for (unsigned i = 0; i < NODES; i += 16)
+		bytes[i] = i + 1;
+	for (unsigned i = 0; i < TASKS; i++) {
+		r.tasks[i] = (struct nb_report_task){.key = {(int)i + 1, 1},
+						     .reason = NB_REASON_LOCAL,
+						     .node_bytes = bytes,
+						     .node_cpu_pmy = r.node_cpu_pmy};
+		memset(r.tasks[i].comm, 0xff, NB_COMM_MAX - 1);
+	}
+	REQUIRE(nb_json_tasks(&r, false, &o) == 0);
+	CHECK_INT(nb_field_count(o, "tasks"), TASKS);
+	CHECK_INT(nb_field_count(nb_field_item(o, "tasks", TASKS - 1), "nodes"), NODES / 16);
+	text = render(nb_table_tasks, o);
+	CHECK(strlen(text) > 1000000);
+	free(text);
+	json_object_put(o);
+	REQUIRE(nb_json_status(&r, &status, &o) == 0);
+	CHECK_INT(nb_field_count(o, "nodes"), NODES);
+	free(render(nb_table_status, o));
+	json_object_put(o);
+	for (unsigned i = 0; i < NODES; i++)
+		nb_bitmap_done(&r.nodes[i].cpus);
+	free(r.nodes);
+	free(r.distance);
+	free(r.tasks);
+	free(r.node_cpu_pmy);
+	free(bytes);
+}
+
 /* What another program answers may lack anything and hold anything. */
 TEST(table_of_nonsense)
 {
