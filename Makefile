@@ -108,7 +108,7 @@ $(GUEST_PROGRAMS):
 lab: lab-programs
 	$(Q)BUILD=$(B) tests/vm/run
 .PHONY: lab-programs
-lab-programs: $(PROGRAMS) $(GUEST_PROGRAMS)
+lab-programs: $(PROGRAMS) $(GUEST_PROGRAMS) $(B)/tests/test_nodes $(B)/tests/test_masks $(B)/tests/test_mover
 
 # The unit tests run twice, the second time with sanitizers; `make check-fast` leaves
 # the lab out, which takes most of the time.

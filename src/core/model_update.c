@@ -164,6 +164,23 @@ static const struct nb_thread_state *find_thread(const struct nb_history *h, uin
 	return NULL;
 }
 
+/* Memory that still grows is not placed yet, and where it will lie is not known. */
+static void note_size(const struct fold *f, uint32_t i, struct nb_unit_history *h)
+{
+	const uint64_t *bytes = nb_snapshot_bytes(f->s, i);
+	uint64_t total = 0, change;
+
+	if (!(f->s->processes[i].valid & NB_VALID_MEM))
+		return;
+	for (uint32_t k = 0; k < f->s->n_nodes; k++)
+		total += bytes[k];
+	change = total > h->bytes ? total - h->bytes : h->bytes - total;
+	if (change <= h->bytes / 20)
+		return;
+	h->bytes = total;
+	h->bytes_at_us = f->s->at_us;
+}
+
 static void fold_process(struct fold *f, uint32_t i, const struct nb_unit *old, uint32_t old_first)
 {
 	const struct nb_process *p = &f->s->processes[i];
@@ -195,6 +212,7 @@ static void fold_process(struct fold *f, uint32_t i, const struct nb_unit *old, 
 		u->n_busy += new->runnable_cap >= BUSY_CAP;
 		util_cap += new->runnable_cap ? nb_avg_value(&new->util) : 0;
 	}
+	note_size(f, i, &u->history);
 	u->util_cap = util_cap;
 	u->runnable_cap = (uint64_t)u->load.mean_cap;
 }

@@ -85,7 +85,8 @@ static void check_actions(const struct toy *t, uint32_t seed)
 		if (!known || p->flags)
 			return test_fail(__FILE__, __LINE__, "seed %u: an action for a task or node that it may not touch", seed);
 		for (uint32_t j = 0; j < i; j++)
-			if (a->exchange == 0 && t->plan->actions[j].exchange == 0 && t->plan->actions[j].to == a->to)
+			if (a->exchange == 0 && t->plan->actions[j].exchange == 0 && !a->release &&
+			    !t->plan->actions[j].release && t->plan->actions[j].to == a->to)
 				test_fail(__FILE__, __LINE__, "seed %u: two single moves to node %u", seed, a->to);
 		NB_BITMAP_FOREACH(k, &a->cpu_nodes)
 			if (t->n_cpus[k] == 0 || (p->allowed && !(p->allowed >> k & 1)))
