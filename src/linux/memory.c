@@ -253,10 +253,14 @@ int nb_memory_fill(struct nb_memory *m, const struct nb_procfs *fs, const struct
 	nb_memory_tick(&m->budget, s->at_us);
 	for (uint32_t i = 0; i < n; i++) {
 		struct nb_process *p = &s->processes[m->due[i].process];
+		struct nb_memory_entry *e;
 
 		if (fs->live && !nb_memory_affords(&m->budget, m->due[i].urgency))
 			continue;
-		r = read_one(m, fs, t, c, s, p, nb_memory_find(m, p->key));
+		pthread_mutex_lock(&m->lock);
+		e = nb_memory_find(m, p->key);
+		pthread_mutex_unlock(&m->lock);
+		r = read_one(m, fs, t, c, s, p, e);
 		if (r < 0)
 			return r;
 	}

@@ -158,7 +158,14 @@ TEST(budget_lets_new_ones_in)
 	CHECK(nb_memory_affords(&b, NB_MEMORY_TOUCHED));
 	CHECK(!nb_memory_affords(&b, NB_MEMORY_FOLLOW));
 	CHECK(!nb_memory_affords(&b, NB_MEMORY_NOT_NOW));
+	/* nor by waiting, whatever is left of the credit */
+	nb_memory_tick(&b, S(62));
+	nb_memory_spent(&b, 1, 300000);
+	CHECK(!nb_memory_affords(&b, NB_MEMORY_OLD));
+	CHECK(!nb_memory_affords(&b, NB_MEMORY_FOLLOW));
+	nb_memory_tick(&b, S(63));
+	nb_memory_spent(&b, 500000, 1000);
 	/* the debt is bounded */
-	nb_memory_tick(&b, S(32));
+	nb_memory_tick(&b, S(93));
 	CHECK(nb_memory_affords(&b, NB_MEMORY_OLD));
 }
