@@ -66,6 +66,7 @@ struct nb_job *nb_job_free(struct nb_job *j)
 	nb_action_done(&j->action);
 	nb_bitmap_done(&j->cpus);
 	nb_bitmap_done(&j->mem_from);
+	nb_bitmap_done(&j->near);
 	free(j);
 	return NULL;
 }

@@ -27,6 +27,7 @@ struct nb_job {
 	struct nb_bitmap cpus;     /* kernel ids; with NB_CPU, unless it is a release */
 	struct nb_bitmap mem_from; /* kernel ids of nodes */
 	unsigned mem_to;           /* kernel id */
+	struct nb_bitmap near; /* CPUs of that node, from which its pages are moved; may be empty */
 };
 
 struct nb_job *nb_job_free(struct nb_job *j); /* NULL-safe */

@@ -69,6 +69,9 @@ static int resolve(const struct nb_snapshot *s, const struct nb_action *a, struc
 	if (a->mem_to >= s->n_nodes)
 		return -ESTALE;
 	j->mem_to = s->nodes[a->mem_to].id;
+	r = nb_bitmap_copy(&j->near, nb_snapshot_mask(s, s->nodes[a->mem_to].cpus));
+	if (r < 0)
+		return r;
 	NB_BITMAP_FOREACH (n, &a->mem_from) {
 		if ((uint32_t)n >= s->n_nodes)
 			return -ESTALE;

@@ -662,3 +662,49 @@ TEST(perform_ending_process)
 	nb_job_free(j);
 	fake_end();
 }
+
+/* Pages are moved from the node that they go to; the worker is free again afterwards. */
+static char while_moving[64];
+
+static long noting_move_pages(pid_t pid, unsigned long n, void **pages, const int *nodes,
+			      int *status, int flags)
+{
+	snprintf(while_moving, sizeof(while_moving), "%s", mask_of(0));
+	return fake_move_pages(pid, n, pages, nodes, status, flags);
+}
+
+TEST(perform_near_the_target)
+{
+	struct nb_syscalls sys = nb_syscalls_live;
+	struct nb_bucket bucket = NB_BUCKET_INIT;
+	struct nb_job *j = page_job(1);
+	struct nb_procfs fs = {};
+
+	if (!have_two_cpus()) {
+		nb_job_free(j);
+		test_skip("needs CPUs 0 and 1, and no others");
+		return;
+	}
+	sys.move_pages = noting_move_pages;
+	for (int i = 0; i < 3; i++) {
+		static const char *const near[] = {"1", "", "60000"}, *const want[] = {"1", "0-1",
+										       "0-1"};
+		struct nb_outcome o = {};
+
+		fake_start(1000);
+		REQUIRE(nb_procfs_open(fake.root, &fs) == 0);
+		nb_bitmap_done(&j->near);
+		j->near = set_of(near[i]);
+		nb_perform(&(struct nb_perform){.fs = &fs,
+						.sys = &sys,
+						.node_bucket = &bucket,
+						.all_bucket = &bucket},
+			   j, &o);
+		CHECK_INT(o.error, 0);
+		CHECK_STR(while_moving, want[i]);
+		CHECK_STR(mask_of(0), "0-1");
+		nb_procfs_close(&fs);
+		fake_end();
+	}
+	nb_job_free(j);
+}
