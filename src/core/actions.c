@@ -17,6 +17,7 @@
 /* While a unit that cannot be moved now (bound or pinned by start-up code, new, growing)
  * runs where the memory is and has its own elsewhere, it may soon be a partner. */
 #define PATIENCE_US (10 * UINT64_C(1000000))
+#define KERNEL_FIRST_US (15 * UINT64_C(1000000))
 
 /* Memory that changed in size so recently is not moved. */
 #define GROWN_US (2 * UINT64_C(1000000))
@@ -68,6 +69,10 @@ static bool settled(struct nb_planning *pl, const struct nb_candidate *c, uint32
 		settle_us = SETTLE_MIN_US;
 	if (settle_us > SETTLE_MAX_US)
 		settle_us = SETTLE_MAX_US;
+	/* The kernel's balancer brings pages as well; what it has not brought by then it will
+	 * not bring soon. Threads are placed at once: that spares it the pages. */
+	if (pl->s->kernel_balances && settle_us < KERNEL_FIRST_US)
+		settle_us = KERNEL_FIRST_US;
 	if (pl->p->leaving[c->home] > 0 && settle_us < PATIENCE_US)
 		settle_us = PATIENCE_US;
 	return h->want_memory_to == to && pl->s->at_us - h->want_since_us >= settle_us;

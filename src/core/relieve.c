@@ -42,6 +42,30 @@ static uint32_t held_on(const struct nb_planning *pl, uint32_t i)
 	return found;
 }
 
+/* The load of node k that cannot leave it by itself: what the daemon holds there, and what
+ * its owner keeps there. The rest the kernel's scheduler spreads. */
+static struct nb_load kept_on(const struct nb_planning *pl, uint32_t k)
+{
+	const struct nb_history *h = nb_model_now(pl->m);
+	const struct nb_bitmap *cpus = nb_snapshot_mask(pl->s, pl->s->nodes[k].cpus);
+	struct nb_load kept = {0};
+
+	for (uint32_t j = 0; j < pl->s->n_threads; j++) {
+		const struct nb_thread *t = &pl->s->threads[j];
+
+		if (h->threads[j].node == k && h->threads[j].runnable_cap >= NB_ACTIVE_CAP &&
+		    t->current < pl->s->n_masks &&
+		    nb_bitmap_subset(nb_snapshot_mask(pl->s, t->current), cpus))
+			nb_load_add_task(&kept, h->threads[j].runnable_cap);
+	}
+	return kept;
+}
+
+static bool crowded(const struct nb_planning *pl, const struct nb_load *l, uint32_t k)
+{
+	return nb_load_waiting_cap(l, pl->s->nodes[k].n_cpus) >= WAITING_CAP;
+}
+
 static bool idle_elsewhere(const struct nb_planning *pl, uint32_t i, uint32_t k)
 {
 	const struct nb_group *g;
@@ -94,14 +118,17 @@ static bool stays(const struct nb_planning *pl, uint32_t i)
 int nb_relieve(struct nb_planning *pl)
 {
 	for (uint32_t i = 0; i < pl->plan->n_verdicts; i++) {
+		struct nb_load kept;
 		uint32_t k;
 		int r;
 
 		if (!stays(pl, i) || !nb_is_held(pl->s, i))
 			continue;
 		k = held_on(pl, i);
-		if (k == NB_NO_NODE || nb_load_waiting_cap(&pl->p->load[k], pl->s->nodes[k].n_cpus) < WAITING_CAP ||
-		    !idle_elsewhere(pl, i, k))
+		if (k == NB_NO_NODE || !crowded(pl, &pl->p->load[k], k) || !idle_elsewhere(pl, i, k))
+			continue;
+		kept = kept_on(pl, k);
+		if (!crowded(pl, &kept, k))
 			continue;
 		r = release(pl, i, k);
 		if (r < 0)

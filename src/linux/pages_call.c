@@ -185,11 +185,14 @@ int nb_pages_call(struct nb_page_thread *t, unsigned n, uint64_t pages)
 {
 	uint64_t busy = t->res.pages_refused[NB_REFUSED_BUSY];
 	uint64_t nomem = t->res.pages_refused[NB_REFUSED_NOMEM];
+	uint64_t began;
 	int r;
 
 	if (n == 0)
 		return 0;
+	began = t->job->p->sys->now_us();
 	r = move_all(t, n, pages);
+	t->call_us = t->job->p->sys->now_us() - began;
 	if (r < 0)
 		return r;
 	if (t->res.pages_refused[NB_REFUSED_NOMEM] > nomem)

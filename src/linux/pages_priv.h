@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "linux/chunk.h"
 #include "linux/pages.h"
 
 /* Addresses in one call: 64 MiB of 4 KiB pages, far above what fits the time goal. */
@@ -50,9 +51,12 @@ void nb_page_job_give_up(struct nb_page_job *job, struct nb_range *range);
 /* Buffers and habits of one thread. */
 struct nb_page_thread {
 	struct nb_page_job *job;
-	uint64_t chunk_bytes;
+	struct nb_chunk chunk;
+	uint64_t call_us;      /* what the last nb_pages_call() took */
 	unsigned small_blocks; /* in a row that were no huge pages */
 	unsigned busy_chunks;  /* in a row */
+	uint64_t checked_us;   /* when the target was last looked at; 0: not yet */
+	uint64_t checked_bytes; /* for which it has room since */
 	struct nb_page_result res;
 	void **addresses;
 	int *nodes, *status;   /* NB_CALL_MAX each */

@@ -109,6 +109,15 @@ static int move(const struct nb_page_move *move, const struct nb_job *j,
 	return r < 0 ? r : nb_pages_move(move, &ranges, res);
 }
 
+/* A task without memory is refused as a wrong argument would be: it is ending. */
+static bool ending(int task_fd)
+{
+	struct nb_stat stat;
+	int r = nb_task_stat(task_fd, "stat", &stat);
+
+	return r == -ESRCH || (r == 0 && (stat.state == 'Z' || stat.state == 'X'));
+}
+
 static void memory_part(const struct nb_perform *p, const struct nb_job *j, struct nb_outcome *o)
 {
 	struct nb_bucket own = NB_BUCKET_INIT;
@@ -132,6 +141,8 @@ static void memory_part(const struct nb_perform *p, const struct nb_job *j, stru
 				 .stop_arg = p->stop_arg,
 			 },
 			 j, &res);
+	if (r == -EINVAL && ending(task_fd))
+		r = -ESRCH;
 	if (r < 0)
 		set_error(o, r);
 	o->bytes_moved = res.bytes_moved;

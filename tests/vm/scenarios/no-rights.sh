@@ -4,10 +4,11 @@
 # tools: setpriv
 # Without capabilities the daemon looks on and says what it lacks.
 
-start_workload --procs 2 --mb 128 --place 1,0 --run 0,1 --duration 40
+start_workload --procs 2 --mb 128 --place 1,0 --run 0,1 --duration 60
 masks $workload_pids | grep cpus= >/tmp/masks.bound
 base=$(counter pgmigrate_success)
-drop="setpriv --bounding-set=-all --inh-caps=-all"
+# The shell would take its own.
+drop="/lab/bin/setpriv --bounding-set=-all --inh-caps=-all"
 try() {
 	name=$1
 	shift
@@ -35,5 +36,5 @@ try root $drop
 try nobody $drop --reuid=65534 --regid=65534 --clear-groups
 expect pages-stay "$(counter pgmigrate_success) - $base <= 64"
 expect masks-stay "$(masks $workload_pids | grep -c 'cpus=0-1$') == 2"
-end_workload
+kill "$workload"
 lab_end

@@ -2,7 +2,6 @@
 # lab: --nodes 2 --cpus 2 --mem 768
 # kernels: 6.1 6.12
 # programs: numabalanced numabalancectl
-# tools: taskset
 # What its owner has placed stays: a pinned thread, and bound memory, however wrong.
 
 start_workload --procs 2 --mb 128 --place 1,0 --run 0,1 --duration 25 --release-after 1000
