@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: MIT
 # make [all]    the three programs, into build/
-# make check    every test, the lab included; `make help` lists the rest
+# make help     lists the rest
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
+SBINDIR ?= $(PREFIX)/sbin
+BINDIR ?= $(PREFIX)/bin
+DOCDIR ?= $(PREFIX)/share/doc/numabalanced
+# Where the daemon looks, whatever the prefix.
+SYSCONFDIR ?= /etc
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 DESTDIR ?=
 CC ?= gcc
 PKG_CONFIG ?= pkg-config
@@ -25,6 +31,28 @@ NB_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lcap
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2))
+
+.PHONY: help
+.DEFAULT_GOAL := all
+##
+## Targets (V=1 shows the commands, SANITIZE=address,undefined builds in build/sanitize):
+##   all          numabalanced, numabalancectl and numabalance-sim, into build/ (the default)
+##   deps         installs the packages that are missing (Debian 12, as root): ./deps
+##   demo         shows what the daemon does, in a virtual machine where this has one node
+##   install      programs, unit and configuration; PREFIX (/usr/local) and DESTDIR
+##   uninstall    takes them away again; the configuration stays
+##   unit         builds the unit tests, into build/tests/
+##   check        every test, the lab included
+##   check-fast   the tests without the lab
+##   check-long   check, with many more random machines
+##   lab          the scenarios in virtual machines; tests/vm/run NAME… runs some of them
+##   lint         clang-tidy and cppcheck
+##   format       clang-format over the whole tree; format-check says what it would change
+##   conf         writes conf/numabalanced.conf from the table of keys
+##   clean        takes away what was built; the lab's kernels stay
+##
+help:
+	@sed -n 's/^## \{0,1\}//p' Makefile
 
 # --- what is built of what -------------------------------------------------
 # Each folder of src/ is one library, less the main.c that makes a program of it.
@@ -91,6 +119,8 @@ $(B)/obj/tests/%.o: tests/unit/%.c $(B)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(NB_CFLAGS) $(CFLAGS) -c -o $@ $<
 
+.SECONDARY: $(TEST_HELPERS)
+
 .PHONY: unit
 unit: $(UNIT_TESTS)
 
@@ -108,18 +138,76 @@ $(GUEST_PROGRAMS):
 lab: lab-programs
 	$(Q)BUILD=$(B) tests/vm/run
 .PHONY: lab-programs
-lab-programs: $(PROGRAMS) $(GUEST_PROGRAMS)
+lab-programs: $(PROGRAMS) $(GUEST_PROGRAMS) $(B)/tests/test_nodes $(B)/tests/test_masks $(B)/tests/test_mover
 
 # The unit tests run twice, the second time with sanitizers; `make check-fast` leaves
-# the lab out, which takes most of the time.
-CHECKS = $(UNIT_TESTS) $(patsubst $(B)/%,build/sanitize/%,$(UNIT_TESTS)) tests/purity tests/sim-cli tests/sim-compilers
-.PHONY: check check-fast check-build
+# the lab out, which takes most of the time. NB_SEEDS is the number of random machines.
+SANITIZED_TESTS := $(patsubst $(B)/%,build/sanitize/%,$(UNIT_TESTS))
+CHECKS = $(UNIT_TESTS) $(SANITIZED_TESTS) tests/purity tests/install tests/sim-cli tests/sim-compilers \
+	'$(MAKE) -s --no-print-directory clang'
+.PHONY: check check-fast check-long check-build
 check-build: all unit
 	$(Q)$(MAKE) --no-print-directory SANITIZE=address,undefined unit
+	$(Q)tests/sim-compilers >/dev/null || :
 check-fast: check-build
-	$(Q)tests/run $(CHECKS)
+	$(Q)NB_SEEDS=$${NB_SEEDS:-24} tests/run $(CHECKS)
 check: check-build lab-programs
-	$(Q)tests/run $(CHECKS) tests/vm/selftest tests/vm/run
+	$(Q)NB_SEEDS=$${NB_SEEDS:-80} tests/run $(CHECKS) tests/vm/selftest tests/demo tests/vm/run
+check-long:
+	$(Q)NB_SEEDS=$${NB_SEEDS:-1000} $(MAKE) --no-print-directory check
+
+# Everything passes the other compiler too, without a warning.
+C_FILES := $(sort $(wildcard src/*/*.c conf/*.c tests/*/*.c))
+.PHONY: clang
+clang: $(B)/gen/io.numabalance.varlink.inc $(B)/gen/org.varlink.service.varlink.inc
+	$(Q)if ! command -v clang >/dev/null; then echo 'skip clang: is not installed'; \
+	elif clang $(filter-out -MMD -MP,$(NB_CFLAGS)) -I$(B)/gen -Itests/unit -fsyntax-only $(C_FILES); \
+	then echo 'ok clang'; else echo 'not ok clang'; false; fi
+
+# Bugs, not taste: .clang-tidy names the checks.
+.PHONY: lint
+lint: $(B)/gen/io.numabalance.varlink.inc $(B)/gen/org.varlink.service.varlink.inc
+	$(Q)printf '%s\n' $(C_FILES) | xargs -P 2 -n 8 sh -c 'clang-tidy --quiet "$$@" -- $$FLAGS' tidy
+	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 -j 2 \
+		--enable=warning,portability --suppressions-list=tests/cppcheck.txt \
+		-Iinclude -Isrc -Itests/unit src conf tests
+lint: export FLAGS = $(filter-out -MMD -MP -Werror -DNB_VERSION%,$(NB_CFLAGS)) -DNB_VERSION="" -I$(B)/gen -Itests/unit
+
+# Only what is ours: every C file that git knows.
+FORMATTED = $$(git ls-files '*.[ch]')
+.PHONY: format format-check
+format:
+	$(Q)clang-format -i $(FORMATTED)
+format-check:
+	$(Q)clang-format --dry-run --Werror $(FORMATTED)
+
+.PHONY: deps demo
+deps:
+	$(Q)./deps
+demo: lab-programs
+	$(Q)BUILD=$(B) demo/run
+
+# --- installing ------------------------------------------------------------
+$(B)/numabalanced.service: systemd/numabalanced.service.in FORCE
+	@mkdir -p $(B) && sed 's|@sbindir@|$(SBINDIR)|g; s|@sysconfdir@|$(SYSCONFDIR)|g; s|@docdir@|$(DOCDIR)|g' $< >$@
+
+# A configuration that is there stays; the new one is put beside it.
+CONF_TO = $(DESTDIR)$(SYSCONFDIR)/numabalanced.conf
+.PHONY: install uninstall
+install: all $(B)/numabalanced.service
+	$(Q)install -Dm755 $(B)/numabalanced $(DESTDIR)$(SBINDIR)/numabalanced
+	$(Q)install -Dm755 $(B)/numabalancectl $(DESTDIR)$(BINDIR)/numabalancectl
+	$(Q)install -Dm755 $(B)/numabalance-sim $(DESTDIR)$(BINDIR)/numabalance-sim
+	$(Q)install -Dm644 $(B)/numabalanced.service $(DESTDIR)$(UNITDIR)/numabalanced.service
+	$(Q)install -Dm644 -t $(DESTDIR)$(DOCDIR) README.md LICENSE src/report/io.numabalance.varlink
+	$(Q)if [ ! -e $(CONF_TO) ]; then install -Dm644 conf/numabalanced.conf $(CONF_TO); \
+	elif cmp -s conf/numabalanced.conf $(CONF_TO); then :; \
+	else install -m644 conf/numabalanced.conf $(CONF_TO).new && \
+	echo 'install: $(CONF_TO) stays; the new one is $(CONF_TO).new'; fi
+uninstall:
+	$(Q)rm -f $(DESTDIR)$(SBINDIR)/numabalanced $(DESTDIR)$(BINDIR)/numabalancectl \
+		$(DESTDIR)$(BINDIR)/numabalance-sim $(DESTDIR)$(UNITDIR)/numabalanced.service
+	$(Q)rm -rf $(DESTDIR)$(DOCDIR)
 
 -include $(wildcard $(B)/obj/*/*.d $(B)/tests/*.d $(B)/*.d)
 

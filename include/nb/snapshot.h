@@ -116,6 +116,7 @@ struct nb_process {
 
 struct nb_snapshot {
 	uint64_t at_us;          /* monotonic */
+	bool kernel_balances;    /* kernel.numa_balancing is on: it moves pages, too */
 	uint64_t topology_gen;   /* changes when dense indexes mean something else */
 	uint32_t n_nodes, n_cpus, n_processes, n_threads, n_masks;
 	struct nb_node *nodes;

@@ -14,6 +14,14 @@
 #define SETTLE_MIN_US (1 * UINT64_C(1000000))
 #define SETTLE_MAX_US (10 * UINT64_C(1000000))
 
+/* While a unit that cannot be moved now (bound or pinned by start-up code, new, growing)
+ * runs where the memory is and has its own elsewhere, it may soon be a partner. */
+#define PATIENCE_US (10 * UINT64_C(1000000))
+#define KERNEL_FIRST_US (15 * UINT64_C(1000000))
+
+/* Memory that changed in size so recently is not moved. */
+#define GROWN_US (2 * UINT64_C(1000000))
+
 int nb_plan_unit_action(struct nb_planning *pl, uint32_t i, struct nb_action **ret)
 {
 	const struct nb_process *p = &pl->s->processes[i];
@@ -55,10 +63,18 @@ static bool settled(struct nb_planning *pl, const struct nb_candidate *c, uint32
 	const struct nb_unit_history *h = &nb_model_unit(pl->m, c->index)->history;
 	uint64_t settle_us = (uint64_t)price_us / 2;
 
+	if (pl->s->at_us - h->bytes_at_us < GROWN_US)
+		return false;
 	if (settle_us < SETTLE_MIN_US)
 		settle_us = SETTLE_MIN_US;
 	if (settle_us > SETTLE_MAX_US)
 		settle_us = SETTLE_MAX_US;
+	/* The kernel's balancer brings pages as well; what it has not brought by then it will
+	 * not bring soon. Threads are placed at once: that spares it the pages. */
+	if (pl->s->kernel_balances && settle_us < KERNEL_FIRST_US)
+		settle_us = KERNEL_FIRST_US;
+	if (pl->p->leaving[c->home] > 0 && settle_us < PATIENCE_US)
+		settle_us = PATIENCE_US;
 	return h->want_memory_to == to && pl->s->at_us - h->want_since_us >= settle_us;
 }
 
@@ -286,6 +302,36 @@ static uint32_t order_units(struct nb_problem *p)
 	return n;
 }
 
+/* Is this the reason of a unit that may be placed later? */
+static bool may_pass(enum nb_reason r)
+{
+	return r == NB_REASON_PINNED || r == NB_REASON_BOUND || r == NB_REASON_NEW ||
+	       r == NB_REASON_SETTLING || r == NB_REASON_NO_MEMORY_INFO ||
+	       r == NB_REASON_COOLDOWN || r == NB_REASON_BACKOFF || r == NB_REASON_IN_FLIGHT;
+}
+
+/* Units that run on a node, have most of their memory elsewhere, and may not be moved now. */
+static void count_leaving(struct nb_planning *pl)
+{
+	struct nb_problem *p = pl->p;
+	uint32_t n = p->n_nodes, *cpu_pmy = p->wide, *mem_pmy = p->wide + n;
+
+	for (uint32_t k = 0; k < n; k++)
+		p->leaving[k] = 0;
+	for (uint32_t i = 0; i < pl->plan->n_verdicts; i++) {
+		const struct nb_unit *u = nb_model_unit(pl->m, i);
+		uint64_t bytes;
+
+		if (!may_pass(pl->plan->verdicts[i].reason) || !u->rates_valid ||
+		    u->runnable_cap * 10000 < (uint64_t)pl->c->select.min_cpu_pmy * NB_CPU_CAP ||
+		    !nb_model_cpu_share(pl->m, pl->s, i, cpu_pmy))
+			continue;
+		bytes = nb_model_memory_share(pl->m, pl->s, i, mem_pmy);
+		for (uint32_t k = 0; bytes >= pl->c->select.min_memory_bytes && k < n; k++)
+			p->leaving[k] += cpu_pmy[k] > 5000 && mem_pmy[k] < 5000;
+	}
+}
+
 static void count_in_flight(struct nb_planning *pl)
 {
 	struct nb_problem *p = pl->p;
@@ -347,6 +393,7 @@ int nb_actions_extract(struct nb_planning *pl, const uint32_t *places, bool *ret
 	}
 	pl->plan->cost_before_us = nb_problem_total(p);
 	count_in_flight(pl);
+	count_leaving(pl);
 	n = order_units(p);
 	for (uint32_t i = 0; i < n; i++) {
 		/* One that a partner took along is done. */

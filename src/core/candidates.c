@@ -42,9 +42,10 @@ int64_t nb_locality_us(const struct nb_planning *pl, const struct nb_settings *s
 
 int64_t nb_memory_price_us(const struct nb_model *m, uint64_t bytes)
 {
-	uint64_t bps = m->mover_bps ? m->mover_bps : 1;
+	/* in KiB, so that 64 bits hold 8 PiB */
+	uint64_t kib_per_s = m->mover_bps / 1024 ? m->mover_bps / 1024 : 1;
 
-	return (int64_t)((unsigned __int128)bytes * 2 * 1000000 / bps);
+	return (int64_t)(bytes / 1024 * 2 * 1000000 / kib_per_s);
 }
 
 static uint32_t largest(const struct nb_snapshot *s, const uint32_t *share)

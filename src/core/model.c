@@ -73,7 +73,7 @@ static void to_shares(const uint64_t *amount, uint32_t n, uint64_t total, uint32
 	uint32_t sum = 0, largest = 0;
 
 	for (uint32_t k = 0; k < n; k++) {
-		ret[k] = (uint32_t)((unsigned __int128)amount[k] * 10000 / total);
+		ret[k] = amount[k] ? (uint32_t)((unsigned __int128)amount[k] * 10000 / total) : 0;
 		sum += ret[k];
 		if (amount[k] > amount[largest])
 			largest = k;

@@ -32,6 +32,7 @@ struct nb_unit_history {
 	uint64_t memory_at_us;
 	uint64_t cooldown_until_us, backoff_until_us;
 	uint32_t failures;       /* in a row; doubles the back-off */
+	uint64_t bytes, bytes_at_us; /* its memory, and when that was last more than 5 % different */
 	uint32_t want_memory_to; /* the target that recent plans agreed on, or NB_NO_NODE */
 	uint64_t want_since_us;
 	uint64_t last_action_us;

@@ -164,6 +164,23 @@ static const struct nb_thread_state *find_thread(const struct nb_history *h, uin
 	return NULL;
 }
 
+/* Memory that still grows is not placed yet, and where it will lie is not known. */
+static void note_size(const struct fold *f, uint32_t i, struct nb_unit_history *h)
+{
+	const uint64_t *bytes = nb_snapshot_bytes(f->s, i);
+	uint64_t total = 0, change;
+
+	if (!(f->s->processes[i].valid & NB_VALID_MEM))
+		return;
+	for (uint32_t k = 0; k < f->s->n_nodes; k++)
+		total += bytes[k];
+	change = total > h->bytes ? total - h->bytes : h->bytes - total;
+	if (change <= h->bytes / 20)
+		return;
+	h->bytes = total;
+	h->bytes_at_us = f->s->at_us;
+}
+
 static void fold_process(struct fold *f, uint32_t i, const struct nb_unit *old, uint32_t old_first)
 {
 	const struct nb_process *p = &f->s->processes[i];
@@ -195,6 +212,7 @@ static void fold_process(struct fold *f, uint32_t i, const struct nb_unit *old, 
 		u->n_busy += new->runnable_cap >= BUSY_CAP;
 		util_cap += new->runnable_cap ? nb_avg_value(&new->util) : 0;
 	}
+	note_size(f, i, &u->history);
 	u->util_cap = util_cap;
 	u->runnable_cap = (uint64_t)u->load.mean_cap;
 }
@@ -249,24 +267,61 @@ static void fold_cpus(struct fold *f)
 	}
 }
 
-/* A node's run time is that of its threads, but not less than /proc/stat saw (threads
- * that ended in between are in nobody's list) and not more than its CPUs can give. */
+/* What node k ran and waited in the interval. Run time is that of its threads, but not
+ * less than /proc/stat saw (threads that ended in between are in nobody's list). */
+static uint64_t node_run(const struct fold *f, uint32_t k)
+{
+	return f->busy_ns[k] > f->thread_run_ns[k] ? f->busy_ns[k] : f->thread_run_ns[k];
+}
+
+static uint64_t node_wait(const struct fold *f, uint32_t k)
+{
+	return f->have_cpu_wait ? f->wait_ns[k] : f->thread_wait_ns[k];
+}
+
+/* What a node shows beyond its threads in the list. */
+static uint64_t node_excess(const struct fold *f, uint32_t k)
+{
+	uint64_t all = f->busy_ns[k] + node_wait(f, k);
+	uint64_t seen = f->thread_run_ns[k] + f->thread_wait_ns[k];
+
+	return all > seen ? all - seen : 0;
+}
+
+/*
+ * How much of the machine's run and wait time no thread in the list accounts for, as a
+ * share of the sum of all excesses in 1/1024. A thread that changed its node within the
+ * interval counts where it is now: it leaves an excess on one node that another lacks,
+ * and that is nobody's load.
+ */
+static uint64_t true_excess(const struct fold *f)
+{
+	uint64_t all = 0, seen = 0, excess = 0;
+
+	for (uint32_t k = 0; k < f->m->n_nodes; k++) {
+		all += f->busy_ns[k] + node_wait(f, k);
+		seen += f->thread_run_ns[k] + f->thread_wait_ns[k];
+		excess += node_excess(f, k);
+	}
+	if (all <= seen || excess == 0)
+		return 0;
+	return (uint64_t)((unsigned __int128)(all - seen) * 1024 / excess);
+}
+
+/* A node runs no more than its CPUs can. */
 static void fold_nodes(struct fold *f)
 {
 	struct nb_model *m = f->m;
+	uint64_t share = true_excess(f);
 
 	for (uint32_t k = 0; k < m->n_nodes; k++) {
 		struct nb_node_state *n = &m->nodes[k];
 		uint32_t n_cpus = f->s->nodes[k].n_cpus;
-		uint64_t run = f->thread_run_ns[k], wait, util, seen = run + f->thread_wait_ns[k];
+		uint64_t util = rate_cap(node_run(f, k), f->dt_us, (uint64_t)n_cpus * NB_CPU_CAP);
 
-		if (f->busy_ns[k] > run)
-			run = f->busy_ns[k];
-		wait = f->have_cpu_wait ? f->wait_ns[k] : f->thread_wait_ns[k];
-		util = rate_cap(run, f->dt_us, (uint64_t)n_cpus * NB_CPU_CAP);
 		nb_avg_add(&n->util, util, f->decay);
-		nb_avg_add(&n->runnable, util + rate_cap(wait, f->dt_us, UINT32_MAX), f->decay);
-		nb_avg_add(&n->other, rate_cap(run + wait > seen ? run + wait - seen : 0, f->dt_us, UINT32_MAX),
+		nb_avg_add(&n->runnable, util + rate_cap(node_wait(f, k), f->dt_us, UINT32_MAX), f->decay);
+		nb_avg_add(&n->other, rate_cap(node_excess(f, k), f->dt_us, UINT32_MAX) * share / 1024,
 			   f->decay);
 		n->util_cap = nb_avg_value(&n->util);
 		n->other_cap = nb_avg_value(&n->other);

@@ -48,6 +48,9 @@ int nb_policy_plan(struct nb_model *m, const struct nb_snapshot *s, const struct
 	if (r < 0)
 		return r;
 	nb_actions_note_wishes(&pl);
+	r = nb_relieve(&pl);
+	if (r < 0)
+		return r;
 	m->totals.plans++;
 	return 0;
 }

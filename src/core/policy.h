@@ -39,6 +39,12 @@ int nb_actions_extract(struct nb_planning *pl, const uint32_t *places, bool *ret
 /* actions.c: remembers where the last answer wants each unit's memory. */
 void nb_actions_note_wishes(struct nb_planning *pl);
 
+/* relieve.c: does some thread of process i have a mask of ours? */
+bool nb_is_held(const struct nb_snapshot *s, uint32_t i);
+
+/* relieve.c: gives masks back where they keep somebody waiting for nothing. Last step. */
+int nb_relieve(struct nb_planning *pl);
+
 /* Locality cost in µs of a unit with these CPU and memory shares. */
 int64_t nb_locality_us(const struct nb_planning *pl, const struct nb_settings *settings,
 		       uint64_t runnable_cap, const uint32_t *cpu_pmy, const uint32_t *mem_pmy);

@@ -2,6 +2,7 @@
 #include "core/problem.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/grow.h"
 
@@ -24,6 +25,8 @@ void nb_problem_done(struct nb_problem *p)
 	free(p->heap);
 	free(p->slots);
 	free(p->incoming_bytes);
+	free(p->leaving);
+	free(p->reach);
 }
 
 int nb_problem_reserve(struct nb_problem *p, const struct nb_snapshot *s)
@@ -47,8 +50,12 @@ int nb_problem_reserve(struct nb_problem *p, const struct nb_snapshot *s)
 	    (r = NB_GROW(p->step, p->cap_step, n)) < 0 ||
 	    (r = NB_GROW(p->heap, p->cap_heap, n)) < 0 ||
 	    (r = NB_GROW(p->slots, p->cap_slots, nodes)) < 0 ||
-	    (r = NB_GROW(p->incoming_bytes, p->cap_incoming, nodes)) < 0)
+	    (r = NB_GROW(p->incoming_bytes, p->cap_incoming, nodes)) < 0 ||
+	    (r = NB_GROW(p->leaving, p->cap_leaving, nodes)) < 0 ||
+	    (r = NB_GROW(p->reach, p->cap_reach, s->n_masks * nodes)) < 0)
 		return r;
+	if (p->reach)
+		memset(p->reach, 0, s->n_masks * nodes);
 	return 0;
 }
 
@@ -162,6 +169,16 @@ int64_t nb_problem_delta(struct nb_problem *p, const uint32_t *us, const uint32_
 		nb_problem_apply(p, us[i], p->units[us[i]].where, 1);
 	}
 	return delta;
+}
+
+bool nb_problem_reaches(struct nb_problem *p, uint32_t mask, uint32_t node)
+{
+	uint8_t *known = &p->reach[(uint64_t)mask * p->n_nodes + node];
+
+	if (*known == 0)
+		*known = 1 + nb_bitmap_intersects(nb_snapshot_mask(p->s, mask),
+						  nb_snapshot_mask(p->s, p->s->nodes[node].cpus));
+	return *known == 2;
 }
 
 int64_t nb_problem_total(const struct nb_problem *p)

@@ -61,9 +61,11 @@ struct nb_problem {
 	uint32_t n_heap;
 	uint32_t *slots;             /* n_nodes: taken by the plan */
 	uint64_t *incoming_bytes;    /* n_nodes: in flight or planned */
+	uint8_t *reach;              /* masks × n_nodes: 0 not known, 1 no, 2 yes: CPUs in common */
+	uint32_t *leaving;           /* n_nodes: units there that may soon want to leave */
 	uint32_t cap_units, cap_cost, cap_moved, cap_cpu, cap_load, cap_wait, cap_scratch,
 		cap_wide, cap_answer, cap_first, cap_head, cap_next, cap_prev, cap_step, cap_heap,
-		cap_slots, cap_incoming;
+		cap_slots, cap_incoming, cap_leaving, cap_reach;
 };
 
 void nb_problem_done(struct nb_problem *p);
@@ -110,6 +112,10 @@ void nb_problem_move(struct nb_problem *p, uint32_t u, uint32_t place);
 /* The change of the total cost if the units us[] went to places[]. */
 int64_t nb_problem_delta(struct nb_problem *p, const uint32_t *us, const uint32_t *places,
 			 uint32_t n);
+
+/* Does an interned mask hold a usable CPU of the node? Asked for every unit and node,
+ * so the answers are kept for the tick. */
+bool nb_problem_reaches(struct nb_problem *p, uint32_t mask, uint32_t node);
 
 int64_t nb_problem_total(const struct nb_problem *p);
 

@@ -99,8 +99,8 @@ bool nb_select_cpu_node(const struct nb_planning *pl, uint32_t i, const struct n
 		return false;
 	if (g && g->nodes_set && !nb_bitmap_test(&g->nodes, n->id))
 		return false;
-	return !(p->valid & NB_VALID_MASK) ||
-	       nb_bitmap_intersects(nb_snapshot_mask(pl->s, p->allowed), nb_snapshot_mask(pl->s, n->cpus));
+	return !(p->valid & NB_VALID_MASK) || p->allowed >= pl->s->n_masks ||
+	       nb_problem_reaches(pl->p, p->allowed, k);
 }
 
 bool nb_select_memory_node(const struct nb_planning *pl, uint32_t i, uint32_t k)

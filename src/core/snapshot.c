@@ -46,6 +46,7 @@ int nb_snapshot_begin(struct nb_snapshot *s, uint64_t at_us, uint32_t n_nodes, u
 	if (r < 0)
 		return r;
 	s->at_us = at_us;
+	s->kernel_balances = false;
 	s->n_nodes = n_nodes;
 	s->n_cpus = n_cpus;
 	s->n_processes = s->n_threads = s->n_masks = 0;

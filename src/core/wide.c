@@ -160,17 +160,6 @@ static uint32_t next_node(struct nb_planning *pl, uint32_t i, const struct nb_gr
 	return best;
 }
 
-/* Does some thread have a mask of ours? */
-static bool is_held(const struct nb_snapshot *s, uint32_t i)
-{
-	const struct nb_process *p = &s->processes[i];
-
-	for (uint32_t j = 0; j < p->n_threads; j++)
-		if (s->threads[p->first_thread + j].mask != s->threads[p->first_thread + j].current)
-			return true;
-	return false;
-}
-
 static int add_action(struct nb_planning *pl, uint32_t i, const struct set *set, bool release,
 		      const uint32_t *now_pmy, int64_t gain_us, struct nb_verdict *v)
 {
@@ -242,7 +231,7 @@ static int place(struct nb_planning *pl, uint32_t i, struct set *set, struct nb_
 	v->gain_us = now_us - set_us;
 	if (!outside) {
 		/* All that it may use: held narrower by us, it gets its own masks back. */
-		if (is_held(pl->s, i))
+		if (nb_is_held(pl->s, i))
 			return add_action(pl, i, set, true, now_pmy, v->gain_us, v);
 		goto stay;
 	}

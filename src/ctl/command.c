@@ -83,7 +83,7 @@ int nb_command_ask(const struct nb_context *c, const char *method, struct json_o
 		   int (*table)(struct json_object *parameters, FILE *out))
 {
 	_cleanup_json_ struct json_object *reply = NULL;
-	struct nb_client_error err;
+	struct nb_client_error err = {0};
 
 	if (nb_client_call(c->socket, method, parameters, TIMEOUT_US, &reply, &err) < 0) {
 		fprintf(c->err, "numabalancectl: %s\n", err.text);

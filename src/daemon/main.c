@@ -26,7 +26,9 @@ static int restore(const struct nb_options *o, struct nb_log *log)
 	}
 	r = nb_linux_restore(o->state_dir, &n);
 	if (r < 0) {
-		nb_log(log, LOG_ERR, "%s: %s", o->state_dir, strerror(-r));
+		nb_log(log, LOG_ERR, "%s: %s", o->state_dir,
+		       r == -EBUSY ? "a daemon is running; stop it, and it puts everything back"
+				   : strerror(-r));
 		return EXIT_FAILURE;
 	}
 	printf("%u threads have their own CPUs again, %u ended, %u were changed by others, %u "
@@ -74,7 +76,7 @@ static int once(const struct nb_options *o, const struct nb_loaded *l, const cha
 /* Without a socket the daemon still works; only a wrong or taken path is an end. */
 static int open_listener(const char *path, struct nb_listener *l, struct nb_log *log)
 {
-	struct nb_listener_error err;
+	struct nb_listener_error err = {0};
 	int r = nb_listener_open(path, l, &err);
 
 	if (r == 0)
@@ -85,6 +87,18 @@ static int open_listener(const char *path, struct nb_listener *l, struct nb_log 
 	}
 	nb_log(log, LOG_WARNING, "no control socket, so no status: %s", err.text);
 	return 0;
+}
+
+static void tell_no_platform(const struct nb_options *o, int error, struct nb_log *log)
+{
+	if (o->sysroot)
+		nb_log(log, LOG_ERR, "%s: %s", o->sysroot, strerror(-error));
+	else if (error == -EBUSY)
+		nb_log(log, LOG_ERR, "%s: already running: another daemon keeps its record there",
+		       o->state_dir);
+	else
+		nb_log(log, LOG_ERR, "this machine cannot be read, or %s not be written: %s",
+		       o->state_dir, strerror(-error));
 }
 
 /* What a daemon that died had left behind was put back when the platform was made. */
@@ -148,8 +162,7 @@ static int run(const struct nb_options *o, struct nb_log *log)
 	if (r == 0)
 		r = make_platform(o, &rights, &p);
 	if (r < 0) {
-		nb_log(log, LOG_ERR, "%s: %s",
-		       o->sysroot ? o->sysroot : "the machine cannot be read", strerror(-r));
+		tell_no_platform(o, r, log);
 		r = EXIT_FAILURE;
 	} else if (o->once) {
 		r = once(o, &loaded, rights.text, p, log);

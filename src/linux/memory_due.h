@@ -27,6 +27,7 @@ struct nb_memory_now {
 	uint64_t anon_bytes;
 	uint64_t run_ns;
 	bool misplaced; /* most of its memory is not where its threads are */
+	bool bound_young; /* its owner had set a policy, and it began less than a minute ago */
 };
 
 /* Ascending: the more urgent stands later. */

@@ -11,11 +11,8 @@
 #include "linux/parse.h"
 #include "linux/task.h"
 
-#define FIRST_CHUNK_BYTES (UINT64_C(4) << 20)
-/* A call costs draining the page lists of all CPUs, however few pages it moves: on busy
- * ones smaller chunks only add calls. */
-#define MIN_CHUNK_BYTES (UINT64_C(1) << 20)
-#define MAX_CHUNK_BYTES (UINT64_C(256) << 20)
+/* Identity, cpuset and room are looked at again after so many bytes, or a chunk's time. */
+#define CHECK_BYTES (UINT64_C(32) << 20)
 
 /* A rate limit is kept over so long a time. */
 #define RATE_SLICE_US 100000
@@ -40,7 +37,8 @@ static uint64_t read_huge_bytes(const struct nb_procfs *fs)
 
 static int thread_init(struct nb_page_thread *t, struct nb_page_job *job)
 {
-	*t = (struct nb_page_thread){.job = job, .chunk_bytes = FIRST_CHUNK_BYTES};
+	*t = (struct nb_page_thread){.job = job};
+	nb_chunk_init(&t->chunk, job->p->settings->chunk_time_us);
 	t->addresses = calloc(NB_CALL_MAX, sizeof(*t->addresses));
 	t->nodes = calloc(NB_CALL_MAX, sizeof(*t->nodes));
 	t->status = calloc(NB_CALL_MAX, sizeof(*t->status));
@@ -97,7 +95,7 @@ static int wait_for_rate(const struct nb_page_move *p)
 static uint64_t chunk_size(const struct nb_page_thread *t)
 {
 	const struct nb_settings *s = t->job->p->settings;
-	uint64_t bytes = t->chunk_bytes, slice;
+	uint64_t bytes = t->chunk.bytes, slice;
 
 	if (t->job->p->bucket) {
 		slice = (uint64_t)((unsigned __int128)s->rate_limit_bps * RATE_SLICE_US / 1000000);
@@ -112,6 +110,7 @@ static int stop_point(struct nb_page_thread *t, uint64_t bytes)
 {
 	const struct nb_page_move *p = t->job->p;
 	struct nb_stat stat;
+	uint64_t now;
 	int r;
 
 	if (stopped(p))
@@ -119,36 +118,28 @@ static int stop_point(struct nb_page_thread *t, uint64_t bytes)
 	r = wait_for_rate(p);
 	if (r < 0)
 		return r;
+	now = p->sys->now_us();
+	if (t->checked_us && now - t->checked_us < p->settings->chunk_time_us &&
+	    bytes <= t->checked_bytes) {
+		t->checked_bytes -= bytes;
+		return 0;
+	}
 	r = nb_task_stat(p->task_fd, "stat", &stat);
 	if (r < 0)
 		return r;
 	if (stat.start != p->key.start)
 		return -ESRCH;
-	return nb_pages_check_target(p, bytes);
-}
-
-/* The next chunk takes as long as the goal says, if it goes as the last one. */
-static void adapt(struct nb_page_thread *t, uint64_t took_us, uint64_t bytes)
-{
-	uint64_t goal = t->job->p->settings->chunk_time_us, next;
-
-	if (took_us == 0)
-		took_us = 1;
-	next = (uint64_t)((unsigned __int128)bytes * goal / took_us);
-	/* A short run says little about a long one. */
-	if (next > t->chunk_bytes * 2)
-		next = t->chunk_bytes * 2;
-	if (next < MIN_CHUNK_BYTES)
-		next = MIN_CHUNK_BYTES;
-	if (next > MAX_CHUNK_BYTES)
-		next = MAX_CHUNK_BYTES;
-	t->chunk_bytes = next;
+	r = nb_pages_check_target(p, bytes > CHECK_BYTES ? bytes : CHECK_BYTES);
+	t->checked_bytes = r == 0 && bytes < CHECK_BYTES ? CHECK_BYTES - bytes : 0;
+	if (r == -ENOMEM && bytes < CHECK_BYTES)
+		r = nb_pages_check_target(p, bytes); /* the last of it may still fit */
+	t->checked_us = now;
+	return r;
 }
 
 static bool over_budget(const struct nb_page_move *p, uint64_t moved)
 {
-	return p->budget_bytes > 0 &&
-	       moved >= p->budget_bytes + p->budget_bytes / BUDGET_SLACK;
+	return p->budget_bytes > 0 && moved >= p->budget_bytes + p->budget_bytes / BUDGET_SLACK;
 }
 
 static int work(struct nb_page_thread *t)
@@ -158,21 +149,16 @@ static int work(struct nb_page_thread *t)
 	int r = 0;
 
 	while (r == 0) {
-		uint64_t bytes = chunk_size(t), began, took, moved;
+		uint64_t bytes = chunk_size(t), moved;
 
 		r = stop_point(t, bytes);
 		if (r < 0 || !nb_page_job_next(t->job, bytes, &w))
 			break;
-		began = p->sys->now_us();
 		r = nb_page_window(t, &w);
-		took = p->sys->now_us() - began;
 		moved = t->res.bytes_moved;
 		if (p->bucket && moved > 0)
 			nb_bucket_pay(p->bucket, p->sys->now_us(), moved,
 				      p->settings->rate_limit_bps);
-		/* What was only looked at is no measure, unless it took too long. */
-		if (moved >= (w.end - w.start) / 2 || took > p->settings->chunk_time_us)
-			adapt(t, took, w.end - w.start);
 		if (over_budget(p, hand_in(t)))
 			break;
 	}

@@ -26,12 +26,21 @@ static void *address(uint64_t a)
 	return (void *)(uintptr_t)a; /* NOLINT: of another process */
 }
 
+/* Pages that stay are no measure of what a move takes. */
+static void measure(struct nb_page_thread *t, uint64_t pages, uint64_t moved_bytes)
+{
+	uint64_t bytes = pages * t->job->page_bytes;
+
+	if (moved_bytes > 0 && moved_bytes >= bytes / 2)
+		nb_chunk_measured(&t->chunk, bytes, t->call_us, t->call_cpu_us);
+}
+
 /* Moves those of the first n addresses that are on a source node. */
 static int move_queried(struct nb_page_thread *t, const struct nb_window *w, unsigned n,
 			uint64_t pages)
 {
 	unsigned found = 0;
-	uint64_t shared;
+	uint64_t shared, moved;
 	int r;
 
 	if (n == 0)
@@ -44,7 +53,9 @@ static int move_queried(struct nb_page_thread *t, const struct nb_window *w, uns
 			t->addresses[found++] = t->addresses[i];
 	nb_page_job_found(t->job, w->range, found);
 	shared = t->res.pages_refused[NB_REFUSED_SHARED];
+	moved = t->res.bytes_moved;
 	r = nb_pages_call(t, found, pages);
+	measure(t, found * pages, t->res.bytes_moved - moved);
 	shared = t->res.pages_refused[NB_REFUSED_SHARED] - shared;
 	if (w->range->shared && found >= SHARED_MIN_PAGES &&
 	    shared * 100 >= found * pages * SHARED_PERCENT)
@@ -56,7 +67,7 @@ static int move_queried(struct nb_page_thread *t, const struct nb_window *w, uns
 static int move_pages_of(struct nb_page_thread *t, const struct nb_window *w, uint64_t start,
 			 uint64_t end, uint64_t step)
 {
-	uint64_t per_call = t->chunk_bytes / step;
+	uint64_t per_call = t->chunk.bytes / step;
 	int r = 0;
 
 	if (per_call < 1)
@@ -149,6 +160,7 @@ static int move_large(struct nb_page_thread *t, const struct nb_window *w, unsig
 		}
 		t->small_blocks++;
 	}
+	nb_chunk_measured(&t->chunk, t->res.bytes_moved - before.bytes_moved, t->call_us, t->call_cpu_us);
 	return r == -EBUSY ? 0 : r;
 }
 

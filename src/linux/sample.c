@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "linux/sample_parts.h"
+#include "linux/sysctl.h"
 
 /* Clock ticks of /proc are 100 a second on every architecture that Linux has had
  * since 2.6; sysconf() says so, too. */
@@ -118,7 +119,7 @@ static int read_init_mask(struct nb_sampler *s)
 static int sample(struct nb_sampler *s)
 {
 	uint64_t at_us = time_of_sample(s);
-	int r;
+	int r, kernel;
 
 	r = nb_cgroups_begin(s->cgroups);
 	if (r < 0)
@@ -131,6 +132,8 @@ static int sample(struct nb_sampler *s)
 	if (r < 0)
 		return r;
 	s->snap->topology_gen = s->topology.gen;
+	/* bit 0: placement; 2 alone is memory tiering, which leaves ordinary nodes alone */
+	s->snap->kernel_balances = nb_sysctl_balancing(&s->fs, &kernel) == 0 && kernel & 1;
 	r = nb_sample_machine(s);
 	if (r == 0)
 		r = read_init_mask(s);

@@ -102,6 +102,30 @@ TEST(model_one_thread_after_another_is_one)
 	toy_free(t);
 }
 
+/* A thread that changes its node within an interval leaves run time behind on the old one:
+ * that is nobody's load. What no thread accounts for in all, is. */
+TEST(model_wandering_thread_is_no_other_load)
+{
+	struct toy *t = toy_new(2, 2, NULL);
+	struct toy_process *p = toy_add(t, 1, 0, 0, 200 * MiB);
+
+	toy_tick(t, 1000000);
+	for (int i = 0; i < 10; i++) {
+		p->node[0] = 0;
+		toy_tick(t, 1000000);
+		/* half of the next second here, half there */
+		t->busy_ns[1] += 500000000;
+		t->busy_ns[0] -= 500000000;
+	}
+	CHECK(t->m->nodes[1].other_cap < 20 && t->m->nodes[0].other_cap < 20);
+	for (int i = 0; i < 20; i++) {
+		t->busy_ns[1] += 1000000000; /* of a process that came and went */
+		toy_tick(t, 1000000);
+	}
+	CHECK(t->m->nodes[1].other_cap > 900);
+	toy_free(t);
+}
+
 /* A thread that was born in the interval is rated over its age. */
 TEST(model_new_thread_over_its_age)
 {

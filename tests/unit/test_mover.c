@@ -160,7 +160,7 @@ TEST(mover_gone_and_stale)
 	CHECK_INT(nb_mover_start(l.mover, cpu_job(key, "")), 0);
 	CHECK_INT(wait_for(l.mover).error, 0);
 	/* No CPU of the set is its own. */
-	j = cpu_job(key, "77");
+	j = cpu_job(key, "60000");
 	j->topology_gen = 7;
 	CHECK_INT(nb_mover_start(l.mover, j), 0);
 	CHECK_INT(wait_for(l.mover).error, EINVAL);
@@ -184,8 +184,10 @@ static long gated_move_pages(pid_t pid, unsigned long n, void **pages, const int
 	return fake_move_pages(pid, n, pages, nodes, status, flags);
 }
 
-static const struct nb_syscalls gated = {
-	.move_pages = gated_move_pages, .now_us = fake_now, .sleep_us = fake_sleep};
+static const struct nb_syscalls gated = {.move_pages = gated_move_pages,
+					 .now_us = fake_now,
+					 .cpu_us = fake_cpu,
+					 .sleep_us = fake_sleep};
 
 static const struct nb_key fake_key = {.pid = PID, .start = START};
 static struct nb_procfs fake_fs;
@@ -281,6 +283,43 @@ TEST(mover_several_per_node)
 	CHECK_INT(n_entered(), 0);
 	open_gate();
 	for (int i = 0; i < 5; i++)
+		CHECK_INT(wait_for(m).error, 0);
+	CHECK_INT(nb_mover_free(m), 0);
+	gated_end();
+}
+
+/* A group may say otherwise than the rest: the one that waits says how many may run. */
+TEST(mover_mixed_limits)
+{
+	struct nb_mover_pool *m = gated_start();
+
+	for (int i = 0; i < 3; i++) {
+		struct nb_job *j = page_job(1);
+
+		j->settings.one_per_node = false;
+		j->settings.movers_per_node = 3;
+		CHECK_INT(nb_mover_start(m, j), 0);
+		sem_wait(&entered);
+	}
+	open_gate();
+	for (int i = 0; i < 3; i++)
+		CHECK_INT(wait_for(m).error, 0);
+	while (sem_trywait(&gate) == 0)
+		;
+	while (sem_trywait(&entered) == 0)
+		;
+	/* Three workers are there; the next come one by one. What they move is there already
+	 * unless it is put back. */
+	for (unsigned i = 0; i < fake.n_pages; i++)
+		fake.node[i] = 0;
+	fake_maps();
+	CHECK_INT(nb_mover_start(m, page_job(1)), 0);
+	CHECK_INT(nb_mover_start(m, page_job(1)), 0);
+	sem_wait(&entered);
+	usleep(50000);
+	CHECK_INT(n_entered(), 0);
+	open_gate();
+	for (int i = 0; i < 2; i++)
 		CHECK_INT(wait_for(m).error, 0);
 	CHECK_INT(nb_mover_free(m), 0);
 	gated_end();
@@ -396,8 +435,11 @@ static int any_nice(bool on)
 /* True if migrate_pages was called, false if move_pages was. */
 static bool goes_whole(void (*change)(struct nb_job *j))
 {
-	struct nb_syscalls sys = {.move_pages = fake_move_pages, .migrate_pages = counting_migrate,
-				  .set_nice_cap = any_nice, .now_us = fake_now,
+	struct nb_syscalls sys = {.move_pages = fake_move_pages,
+				  .migrate_pages = counting_migrate,
+				  .set_nice_cap = any_nice,
+				  .now_us = fake_now,
+				  .cpu_us = fake_cpu,
 				  .sleep_us = fake_sleep};
 	struct nb_bucket bucket = NB_BUCKET_INIT;
 	struct nb_job *j = job_of(fake_key, NB_MEMORY, 1);
@@ -410,8 +452,10 @@ static bool goes_whole(void (*change)(struct nb_job *j))
 		change(j);
 	if (nb_procfs_open(fake.root, &fs) < 0)
 		abort();
-	nb_perform(&(struct nb_perform){.fs = &fs, .sys = &sys, .node_bucket = &bucket,
-					.all_bucket = &bucket}, j, &o);
+	nb_perform(
+		&(struct nb_perform){
+			.fs = &fs, .sys = &sys, .node_bucket = &bucket, .all_bucket = &bucket},
+		j, &o);
 	CHECK_INT(o.error, 0);
 	CHECK_INT(n_migrations + (fake.move_calls > 0), 1);
 	nb_procfs_close(&fs);
@@ -479,7 +523,8 @@ static void hugetlb(struct nb_job *j)
 	fake_file("proc/4242/numa_maps",
 		  "%llx default anon=1000 dirty=1000 N0=1000 kernelpagesize_kB=4\n"
 		  "7fff00000000 default file=/anon_hugepage\\040(deleted) huge anon=1 dirty=1 N0=1 "
-		  "kernelpagesize_kB=2048\n", BASE);
+		  "kernelpagesize_kB=2048\n",
+		  BASE);
 }
 
 TEST(perform_whole_or_chunks)
@@ -497,16 +542,43 @@ TEST(perform_whole_or_chunks)
 }
 
 /* Memory does not follow threads that could not go. */
+static unsigned n_page_calls;
+
+static long counting_move_pages(pid_t pid, unsigned long n, void **pages, const int *nodes,
+				int *status, int flags)
+{
+	n_page_calls++;
+	return nb_syscalls_live.move_pages(pid, n, pages, nodes, status, flags);
+}
+
 TEST(perform_cpu_part_first)
 {
+	struct nb_syscalls sys = nb_syscalls_live;
+	struct nb_bucket bucket = NB_BUCKET_INIT;
 	struct live l;
 	struct kid k = kid_start();
-	struct nb_job *j = cpu_job(key_of(k.pid, k.pid), "77");
+	struct nb_job *j = cpu_job(key_of(k.pid, k.pid), "60000");
 
 	live_start(&l);
+	sys.move_pages = counting_move_pages;
 	j->action.what = NB_CPU | NB_MEMORY;
-	CHECK_INT(nb_mover_start(l.mover, j), 0);
-	CHECK_INT(wait_for(l.mover).error, EINVAL);
+	j->settings.mover = NB_MOVER_MOVE_PAGES;
+	for (int possible = 0; possible < 2; possible++) {
+		struct nb_outcome o = {};
+
+		n_page_calls = 0;
+		if (possible && nb_bitmap_set(&j->cpus, 0) < 0)
+			abort();
+		nb_perform(&(struct nb_perform){.fs = &l.fs,
+						.masks = l.masks,
+						.sys = &sys,
+						.node_bucket = &bucket,
+						.all_bucket = &bucket},
+			   j, &o);
+		CHECK_INT(o.error, possible ? 0 : EINVAL);
+		CHECK_INT(n_page_calls > 0, possible);
+	}
+	nb_job_free(j);
 	kid_end(&k);
 	live_end(&l);
 }
@@ -553,4 +625,40 @@ TEST(mover_short_lived_processes)
 	CHECK_INT(nb_masks_restore_all(l.masks, &counts), 0);
 	CHECK_INT(counts.failed, 0);
 	live_end(&l);
+}
+
+/* It ended while its pages moved: gone, not a mistake of ours. */
+TEST(perform_ending_process)
+{
+	struct nb_syscalls sys = {.move_pages = fake_move_pages,
+				  .now_us = fake_now,
+				  .cpu_us = fake_cpu,
+				  .sleep_us = fake_sleep};
+	struct nb_bucket bucket = NB_BUCKET_INIT;
+	struct nb_job *j = page_job(1);
+	struct nb_procfs fs = {};
+
+	fake_start(1000);
+	fake.error = -EINVAL;
+	REQUIRE(nb_procfs_open(fake.root, &fs) == 0);
+	for (int zombie = 0; zombie < 2; zombie++) {
+		struct nb_outcome o = {};
+
+		fake_stat(START);
+		if (zombie)
+			fake_file("proc/4242/stat",
+				  "4242 (fake) Z 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 "
+				  "0 1 0 %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 "
+				  "0 0 0\n",
+				  START);
+		nb_perform(&(struct nb_perform){.fs = &fs,
+						.sys = &sys,
+						.node_bucket = &bucket,
+						.all_bucket = &bucket},
+			   j, &o);
+		CHECK_INT(o.error, zombie ? ESRCH : EINVAL);
+	}
+	nb_procfs_close(&fs);
+	nb_job_free(j);
+	fake_end();
 }

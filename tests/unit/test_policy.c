@@ -108,6 +108,63 @@ TEST(policy_waits_for_a_bound_partner)
 	toy_free(t);
 }
 
+/* The same with memory so small that settling alone would not wait for it; a partner
+ * that never becomes free is waited for ten seconds. */
+TEST(policy_patience_ends)
+{
+	struct toy *t = toy_new(2, 1, NULL);
+
+	toy_add(t, 1, 0, 1, 100 * MiB);
+	toy_add(t, 1, 1, 0, 100 * MiB)->flags = NB_PROC_BOUND;
+	toy_run(t, 9);
+	CHECK_INT(t->bytes, 0);
+	CHECK_INT(toy_reason(t, &t->p[0]), NB_REASON_SETTLING);
+	toy_run(t, 5);
+	CHECK_INT(t->bytes, 100 * MiB);
+	CHECK_INT(toy_local_pmy(t, &t->p[0]), 10000);
+	toy_free(t);
+}
+
+/* Where the kernel's balancer is on, pages are left to it for a while; threads are not. */
+TEST(policy_lets_the_kernel_bring_pages_first)
+{
+	struct toy *t = toy_new(2, 1, NULL);
+
+	t->kernel_balances = true;
+	toy_add(t, 1, 0, 0, 250 * MiB);
+	toy_add(t, 1, 1, 0, 250 * MiB);
+	toy_run(t, 14);
+	CHECK_INT(t->bytes, 0);
+	toy_run(t, 6);
+	CHECK_INT(t->bytes, 250 * MiB);
+	toy_free(t);
+	t = toy_new(2, 1, NULL);
+	t->kernel_balances = true;
+	toy_add(t, 1, 0, 1, 250 * MiB);
+	toy_add(t, 1, 1, 0, 250 * MiB);
+	toy_run(t, 2);
+	CHECK_INT(all_local_pmy(t), 10000);
+	CHECK_INT(t->bytes, 0);
+	toy_free(t);
+}
+
+/* Memory that still grows is not chased. */
+TEST(policy_growing_memory_waits)
+{
+	struct toy *t = toy_new(2, 1, NULL);
+
+	toy_add(t, 1, 0, 0, 250 * MiB);
+	toy_add(t, 1, 1, 0, 250 * MiB);
+	for (int i = 0; i < 10; i++) {
+		t->p[1].mem[0] += 40 * MiB;
+		toy_run(t, 1);
+	}
+	CHECK_INT(t->bytes, 0);
+	toy_run(t, 4);
+	CHECK_INT(t->bytes, 650 * MiB);
+	toy_free(t);
+}
+
 TEST(policy_leaves_a_balanced_machine_alone)
 {
 	struct toy *t = toy_new(4, 4, NULL);
@@ -163,6 +220,42 @@ TEST(policy_sleepy_threads_stay_spread)
 		CHECK_INT(toy_run(t, 30), 0);
 		toy_free(t);
 	}
+}
+
+/* A mask of ours does not keep a thread waiting while another node is idle: not even in
+ * the cool-down. Nobody else's mask is touched for that. */
+TEST(policy_gives_threads_back_when_overloaded)
+{
+	struct toy *t = toy_new(2, 1, NULL);
+	struct toy_process *pinned;
+
+	toy_add(t, 1, 0, 1, 200 * MiB);
+	toy_run(t, 2);
+	CHECK(t->p[0].held && t->p[0].node[0] == 1);
+	pinned = toy_add(t, 1, 1, 1, 200 * MiB);
+	pinned->flags = NB_PROC_PINNED;
+	pinned->allowed = 2;
+	toy_tick(t, 1000000);
+	toy_tick(t, 1000000);
+	CHECK_INT(toy_reason(t, &t->p[0]), NB_REASON_RELIEVE);
+	CHECK_INT(toy_reason(t, &t->p[1]), NB_REASON_PINNED);
+	toy_act(t);
+	CHECK(!t->p[0].held);
+	toy_free(t);
+}
+
+/* Free threads leave an overloaded node by themselves; the held one need not go for them. */
+TEST(policy_keeps_held_units_when_others_may_leave)
+{
+	struct toy *t = toy_new(2, 1, NULL);
+
+	toy_add(t, 1, 0, 1, 200 * MiB);
+	toy_run(t, 2);
+	toy_add(t, 1, 1, 1, 10 * MiB);
+	toy_tick(t, 1000000);
+	toy_tick(t, 1000000);
+	CHECK_INT(t->plan->n_actions, 0);
+	toy_free(t);
 }
 
 TEST(policy_hands_off)

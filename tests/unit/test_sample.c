@@ -479,6 +479,140 @@ TEST(our_masks)
 	CHECK_STR(list(s, thread->mask), "0-7");
 }
 
+/* --- what is remembered from tick to tick ---------------------------------------------- */
+
+/* Numbers that no real task can have: the calls on them answer that there is none. */
+#define PID 5000001
+
+static void put_stat(const struct tree *t, const char *dir, int pid, unsigned long flags,
+		     unsigned utime, unsigned n_threads, unsigned start)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "two/proc/%s/stat", dir);
+	tree_put(t, path,
+		 "%d (x) S 1 1 1 0 -1 %lu 9 0 0 0 %u 5 0 0 20 0 %u 0 %u 900000000 25600 "
+		 "18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+		 pid, flags, utime, n_threads, start);
+}
+
+static void put_thread(const struct tree *t, int tid, unsigned start, unsigned run_ns)
+{
+	char dir[64], path[96];
+
+	snprintf(dir, sizeof(dir), "%d/task/%d", PID, tid);
+	put_stat(t, dir, tid, 4194304, 1, 1, start);
+	snprintf(path, sizeof(path), "two/proc/%s/schedstat", dir);
+	tree_put(t, path, "%u 2000 3\n", run_ns);
+}
+
+static uint64_t run_of(const struct nb_snapshot *s, uint32_t index)
+{
+	const struct nb_process *p = find(s, PID);
+
+	return p && index < p->n_threads ? s->threads[p->first_thread + index].run_ns : 0;
+}
+
+TEST(sleepers_are_not_read)
+{
+	char root[96];
+	_cleanup_tree_ struct tree t = two(root, sizeof(root));
+	_cleanup_snapshot_ struct nb_snapshot *s = NULL;
+	_cleanup_sampler_ struct nb_sampler *sampler = NULL;
+
+	tree_remove(&t, "two/proc/1000");
+	tree_remove(&t, "two/proc/1100");
+	tree_remove(&t, "two/proc/1200");
+	put_unit(&t, PID, "x", "0-63", "0::/apps.slice");
+	put_stat(&t, "5000001", PID, 4194304, 100, 1, 9000);
+	put_thread(&t, PID, 9000, 1000);
+	REQUIRE(nb_snapshot_new(&s) == 0);
+	REQUIRE(nb_sampler_new(root, NULL, &sampler) == 0);
+	sampler->fs.live = true;
+	sampler->seen.max_open_files = 3;
+	REQUIRE(nb_sampler_sample(sampler, &config, s) == 0);
+	CHECK_INT(run_of(s, 0), 1000);
+	CHECK_INT(sampler->seen.open_files, 0);
+
+	/* its process used no time: neither did it */
+	put_thread(&t, PID, 9000, 7000);
+	REQUIRE(nb_sampler_sample(sampler, &config, s) == 0);
+	CHECK_INT(run_of(s, 0), 1000);
+	put_stat(&t, "5000001", PID, 4194304, 101, 1, 9000);
+	REQUIRE(nb_sampler_sample(sampler, &config, s) == 0);
+	CHECK_INT(run_of(s, 0), 7000);
+	CHECK_INT(sampler->seen.open_files, 2);
+
+	/* a thread more, and no more files than there may be */
+	put_stat(&t, "5000001", PID, 4194304, 102, 2, 9000);
+	put_thread(&t, PID + 1, 9100, 300);
+	REQUIRE(nb_sampler_sample(sampler, &config, s) == 0);
+	CHECK_INT(run_of(s, 0), 7000);
+	CHECK_INT(run_of(s, 1), 300);
+	CHECK_INT(sampler->seen.open_files, 3);
+
+	/* E08, B04: it ends, and its number goes to another one: seen in the tick after */
+	put_stat(&t, "5000001", PID, 4194304, 103, 2, 9000);
+	put_thread(&t, PID + 1, 9200, 50);
+	REQUIRE(nb_sampler_sample(sampler, &config, s) == 0);
+	CHECK_INT(find(s, PID)->n_threads, 1);
+	CHECK_INT(s->gone_tasks, 2); /* and the mask of the fake one that is left */
+	REQUIRE(nb_sampler_sample(sampler, &config, s) == 0);
+	CHECK_INT(run_of(s, 1), 50);
+	CHECK_INT(s->threads[find(s, PID)->first_thread + 1].key.start, 9200);
+
+	/* it is gone: nothing is left of it */
+	tree_remove(&t, "two/proc/5000001");
+	REQUIRE(nb_sampler_sample(sampler, &config, s) == 0);
+	CHECK(!find(s, PID));
+	CHECK(!nb_seen_find(&sampler->seen, PID));
+	CHECK_INT(sampler->seen.open_files, 0);
+}
+
+/* B06: a number is not an identity. */
+TEST(numbers_are_reused)
+{
+	char root[96], from[128], to[128];
+	_cleanup_tree_ struct tree t = two(root, sizeof(root));
+	_cleanup_snapshot_ struct nb_snapshot *s = NULL;
+	_cleanup_sampler_ struct nb_sampler *sampler = NULL;
+
+	put_unit(&t, PID, "x", "0-63", "0::/apps.slice");
+	put_stat(&t, "5000001", PID, 4194304, 100, 1, 9000);
+	put_stat(&t, "5000009", 5000009, NB_PF_KTHREAD, 1, 1, 9001);
+	REQUIRE(nb_snapshot_new(&s) == 0);
+	REQUIRE(nb_sampler_new(root, NULL, &sampler) == 0);
+	sampler->fs.live = true;
+	REQUIRE(nb_sampler_sample(sampler, &config, s) == 0);
+	CHECK_INT(find(s, PID)->key.start, 9000);
+	CHECK_INT(flags_of(s, 5000009), NB_PROC_KTHREAD);
+	CHECK_INT(bytes_on(s, find(s, PID), 1), MB(100));
+
+	/* a kernel thread's file is not read again while its directory is the same */
+	put_stat(&t, "5000009", 5000009, 4194304, 1, 1, 9500);
+	put_status(&t, "5000009", 1, "0-63", "0-1");
+	/* the same time used, the same threads, another process */
+	put_stat(&t, "5000001", PID, 4194304, 100, 1, 9300);
+	put_thread(&t, PID, 9300, 77);
+	tree_put(&t, "two/proc/5000001/numa_maps",
+		 "7f00 default anon=25600 dirty=25600 N0=25600 kernelpagesize_kB=4\n");
+	REQUIRE(nb_sampler_sample(sampler, &config, s) == 0);
+	CHECK_INT(flags_of(s, 5000009), NB_PROC_KTHREAD);
+	CHECK_INT(find(s, PID)->key.start, 9300);
+	CHECK_INT(run_of(s, 0), 77);
+	CHECK_INT(bytes_on(s, find(s, PID), 1), 0);
+	CHECK_INT(bytes_on(s, find(s, PID), 0), MB(100));
+
+	tree_path(&t, "two/proc/5000009", from, sizeof(from));
+	tree_path(&t, "two/proc/old", to, sizeof(to));
+	REQUIRE(rename(from, to) == 0);
+	put_stat(&t, "5000009", 5000009, 4194304, 1, 1, 9500);
+	put_status(&t, "5000009", 1, "0-63", "0-1");
+	REQUIRE(nb_sampler_sample(sampler, &config, s) == 0);
+	CHECK_INT(flags_of(s, 5000009), 0);
+	CHECK_INT(find(s, 5000009)->key.start, 9500);
+}
+
 TEST(service_names)
 {
 	static const char *const yes[] = {

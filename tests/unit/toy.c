@@ -110,6 +110,7 @@ static void snap_nodes(struct toy *t)
 
 	must(nb_snapshot_begin(t->s, t->at_us, t->n_nodes, total), "snapshot");
 	t->s->topology_gen = 1;
+	t->s->kernel_balances = t->kernel_balances;
 	for (uint32_t k = 0; k < t->n_nodes; k++) {
 		struct nb_node *n = &t->s->nodes[k];
 

@@ -39,6 +39,7 @@ struct toy {
 	uint32_t distance[TOY_NODES][TOY_NODES];
 	uint64_t wait_ns[TOY_NODES], busy_ns[TOY_NODES];
 	uint64_t at_us;
+	bool kernel_balances;
 	struct toy_process p[TOY_PROCESSES];
 
 	struct nb_config *c;

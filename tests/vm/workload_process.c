@@ -342,7 +342,8 @@ void run_process(unsigned index)
 	unsigned nodes[MAX_THREADS];
 	char name[16];
 
-	snprintf(name, sizeof name, "workload-%u", index);
+	/* The name that it was started by tells its processes from another's. */
+	snprintf(name, sizeof name, "%.12s-%u", program_invocation_short_name, index % 100);
 	prctl(PR_SET_NAME, name);
 	memory = fill_memory(index);
 	for (unsigned t = 0; t < opt.threads; t++) {
