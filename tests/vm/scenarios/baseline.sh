@@ -4,7 +4,7 @@
 # The lab itself: what starts wrong stays wrong when nobody mends it, and the kernel's own
 # balancer mends it. Without these two, the figures of other scenarios would mean nothing.
 
-ring="--procs 4 --mb 200 --place 1,2,3,0 --run 0,1,2,3 --duration 15"
+ring="--procs 4 --mb 200 --place 1,2,3,0 --run 0,1,2,3 --duration 12"
 
 check topology test "$(cat /sys/devices/system/node/online)" = 0-3
 moved=$(counter pgmigrate_success)
