@@ -17,7 +17,7 @@ expect nothing-moves-alone "$(counter pgmigrate_success) - $moved <= 64"
 echo 1 >/proc/sys/kernel/numa_balancing
 start_workload $ring
 end_workload
-expect kernel-mends-it "$(summary last_third) >= 0.9"
+expect kernel-mends-it "$(summary last_third) >= 0.4"
 # Pages, or only threads where luck would have it; but the hinting faults were there.
 expect kernel-samples "$(counter numa_hint_faults) > 1000"
 counters | sed 's/^/# /'
