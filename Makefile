@@ -148,11 +148,11 @@ CHECKS = $(UNIT_TESTS) $(SANITIZED_TESTS) tests/purity tests/install tests/sim-c
 .PHONY: check check-fast check-long check-build
 check-build: all unit
 	$(Q)$(MAKE) --no-print-directory SANITIZE=address,undefined unit
-	$(Q)tests/sim-compilers >/dev/null || :
+	$(Q)MAKEFLAGS= tests/sim-compilers >/dev/null || :
 check-fast: check-build
-	$(Q)NB_SEEDS=$${NB_SEEDS:-24} tests/run $(CHECKS)
+	$(Q)NB_SEEDS=$${NB_SEEDS:-40} tests/run -j 2 $(CHECKS) --
 check: check-build lab-programs
-	$(Q)NB_SEEDS=$${NB_SEEDS:-80} tests/run $(CHECKS) tests/vm/selftest tests/demo tests/vm/run
+	$(Q)NB_SEEDS=$${NB_SEEDS:-80} tests/run -j 2 $(CHECKS) -- tests/vm/selftest tests/demo tests/vm/run
 check-long:
 	$(Q)NB_SEEDS=$${NB_SEEDS:-1000} $(MAKE) --no-print-directory check
 

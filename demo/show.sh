@@ -38,7 +38,7 @@ pages_moved() { awk '$1 == "pgmigrate_success" { print $2 }' /proc/vmstat; }
 cpu_time() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '{ print $12 + $13 }'; }
 masks() { for pid in $pids; do grep -h '^Cpus_allowed_list' "/proc/$pid"/task/*/status; done; }
 local_share() {
-	grep "^sample.* proc=$1 " "$tmp/work.log" | tail -n 1 | sed -n 's/.* local=\([0-9.]*\) .*/\1/p' |
+	grep "^sample.* proc=$1 local=[0-9]" "$tmp/work.log" | tail -n 1 | sed 's/.* local=\([0-9.]*\).*/\1/' |
 		awk '{ printf "%.0f", $1 * 100 }'
 }
 
@@ -115,15 +115,16 @@ base=$(pages_moved)
 began=$(now)
 numabalanced --config "$tmp/demo.conf" --socket "$tmp/run/socket" --state-dir "$tmp/run" >"$tmp/daemon.log" 2>&1 &
 daemon=$!
-good=0
+good=0 start_cpu=
 while [ "$good" -lt 3 ]; do
 	sleep 1
+	[ -n "$start_cpu" ] || ! grep -q balancing "$tmp/daemon.log" || start_cpu=$(cpu_time "$daemon")
 	kill -0 "$daemon" 2>/dev/null || give_up "numabalanced ended"
 	# One program a line: four busy CPUs have little time left for onlookers.
 	set -- $(tail -n 20 "$tmp/work.log" | awk -v began="$began" -v base="$base" '
 		FILENAME == "/proc/uptime" { took = $1 - began }
 		$1 == "pgmigrate_success" { pages = $2 - base }
-		/^sample.* proc=all / { split($0, part, "local="); share = part[2] * 100 }
+		/^sample.* proc=all local=[0-9]/ { split($0, part, "local="); share = part[2] * 100 }
 		END { printf "%.1f %d %d\n", took, share, pages }' /proc/uptime /proc/vmstat -)
 	took=$1 share=$2
 	echo "live $took $share $3"
@@ -132,18 +133,18 @@ while [ "$good" -lt 3 ]; do
 done
 
 # --- after --------------------------------------------------------------------
-echo "== After $took s"
-table
-ask status >"$tmp/answer"
 cpu=$(cpu_time "$daemon")
 pages=$(($(pages_moved) - base))
 took=$(since "$began")
+echo "== After $took s"
+table
+ask status >"$tmp/answer"
 echo "== What was moved, and what it cost"
 sed -n 's/^numabalanced: moved [0-9]* "\(numademo-[0-9]*\)" \(.*\), gain .*/  \1 \2/p' "$tmp/daemon.log" | head -n 8
 printf '  moves: %s, exchanges: %s; %s of %s pages had to move\n' \
 	"$(value .totals.moves)" "$(value .totals.swaps)" "$pages" $((n * mb * 256))
-awk -v c="$cpu" -v t="$took" 'BEGIN {
-	printf "  numabalanced used %.2f s of CPU time in %.1f s: %.1f %% of one CPU\n", c / 100, t, c / t }'
+awk -v c="$cpu" -v t="$took" -v s="${start_cpu:-0}" 'BEGIN {
+	printf "  numabalanced used %.2f s of CPU time in %.1f s, %.2f s of that to start\n", c / 100, t, s / 100 }'
 kill -TERM "$daemon"
 wait "$daemon"
 status=$?
