@@ -85,7 +85,9 @@ enum nb_process_flags {
 };
 
 struct nb_thread {
-	struct nb_key key; /* pid is the tid */
+	/* pid is the tid; of the one entry of a process that was read as a whole, minus its
+	 * pid: its run_ns is that of all its threads, the ended ones too. */
+	struct nb_key key;
 	uint32_t valid;
 	uint32_t last_cpu; /* the kernel's id */
 	uint32_t mask;     /* mask index: what it may use once the daemon's own mask is gone */
@@ -111,7 +113,7 @@ struct nb_process {
 	uint64_t rss_bytes;     /* resident, all kinds */
 	uint64_t anon_bytes;    /* resident anonymous: what tells its size */
 	uint64_t file_bytes;    /* resident file pages, not counted in node_bytes when shared */
-	uint64_t huge_bytes;    /* hugetlb, counted apart */
+	uint64_t huge_bytes;    /* hugetlb; in node_bytes too, but not in anon_bytes */
 };
 
 struct nb_snapshot {

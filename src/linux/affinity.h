@@ -13,7 +13,7 @@ struct nb_affinity_result {
 	uint32_t threads_set;    /* are within the wanted set now, or have their own masks again */
 	uint32_t threads_failed; /* may not run there, or the kernel refused */
 	uint32_t threads_gone;
-	int error;               /* of the first thread that failed: a positive errno, or 0 */
+	int error; /* of the first thread that failed: a positive errno, or 0 */
 };
 
 /* cpus NULL: gives the original masks back. Each thread stays within its own mask.

@@ -110,7 +110,7 @@ int nb_bounds_read(const struct nb_procfs *fs, int task_fd, struct nb_bounds *l)
 static bool equal_within(const struct nb_bitmap *a, const struct nb_bitmap *b,
 			 const struct nb_bitmap *within)
 {
-	NB_BITMAP_FOREACH(bit, within)
+	NB_BITMAP_FOREACH (bit, within)
 		if (nb_bitmap_test(a, (unsigned)bit) != nb_bitmap_test(b, (unsigned)bit))
 			return false;
 	return true;
@@ -125,7 +125,7 @@ bool nb_bounds_explain(const struct nb_bounds *l, const struct nb_bitmap *given,
 		return false;
 	if (nb_bitmap_intersects(given, &l->cpuset)) {
 		/* now = given ∩ cpuset */
-		NB_BITMAP_FOREACH(bit, now)
+		NB_BITMAP_FOREACH (bit, now)
 			if (nb_bitmap_test(&l->online, (unsigned)bit) &&
 			    !nb_bitmap_test(&l->cpuset, (unsigned)bit))
 				return false;

@@ -16,7 +16,7 @@ struct nb_bounds {
 	struct nb_bitmap isolated; /* isolcpus=, nohz_full=, isolated partitions */
 	struct nb_bitmap cpuset;   /* effective, cut with online; cpuset_known: it was read */
 	bool cpuset_known;
-	struct nb_bitmap allowed;  /* cpuset (or online) less the isolated ones */
+	struct nb_bitmap allowed; /* cpuset (or online) less the isolated ones */
 };
 
 /* Of the machine and of the process whose /proc directory is open. Replaces l.

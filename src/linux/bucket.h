@@ -11,7 +11,10 @@ struct nb_bucket {
 	uint64_t free_at_us; /* when all that was moved is paid for */
 };
 
-#define NB_BUCKET_INIT {.lock = PTHREAD_MUTEX_INITIALIZER}
+#define NB_BUCKET_INIT \
+	{ \
+		.lock = PTHREAD_MUTEX_INITIALIZER \
+	}
 
 /* How long to wait before the next bytes; 0: go on. */
 uint64_t nb_bucket_wait_us(struct nb_bucket *b, uint64_t now_us);

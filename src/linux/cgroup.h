@@ -18,7 +18,7 @@ enum nb_cgroup_mode {
 
 struct nb_cgroup {
 	const char *path; /* for people and match_cgroup; of version 2 where that says more */
-	bool unlimited; /* version 2, and no group up to the root has the cpuset controller */
+	bool unlimited;   /* version 2, and no group up to the root has the cpuset controller */
 	bool cpus_known, mems_known;
 	struct nb_bitmap cpus; /* effective cpuset: kernel ids */
 	struct nb_bitmap mems; /* kernel ids of nodes */

@@ -95,6 +95,25 @@ static unsigned rank(const struct nb_mount *m, const char *point, const char *li
 	return points;
 }
 
+/* Takes a mount that is better than the best so far. 0 or -ENOMEM. */
+static int consider(const struct nb_procfs *fs, const struct nb_mount *m, const char *library,
+		    struct nb_cgroup_mount *found, unsigned *best)
+{
+	char *point = unescape(m->point);
+	unsigned points;
+	int r = 0;
+
+	if (!point)
+		return -ENOMEM;
+	points = rank(m, point, library);
+	if (points > *best)
+		r = open_mount(fs, m, point, found);
+	free(point);
+	if (r > 0)
+		*best = points;
+	return r < 0 ? r : 0;
+}
+
 int nb_cgroup_mount_find(const struct nb_procfs *fs, struct nb_cgroup_mount *ret)
 {
 	__attribute__((cleanup(freep))) char *library = ask_library(fs);
@@ -111,25 +130,13 @@ int nb_cgroup_mount_find(const struct nb_procfs *fs, struct nb_cgroup_mount *ret
 		return r == -ENOMEM ? r : 0;
 	}
 	while ((r = nb_lines_next(&lines, &line, &len)) > 0) {
-		__attribute__((cleanup(freep))) char *point = NULL;
 		struct nb_mount m;
-		unsigned points;
 
 		if (nb_parse_mountinfo_line(line, len, &m) < 0)
 			continue;
-		point = unescape(m.point);
-		if (!point) {
-			r = -ENOMEM;
-			break;
-		}
-		points = rank(&m, point, library);
-		if (points <= best)
-			continue;
-		r = open_mount(fs, &m, point, &found);
+		r = consider(fs, &m, library, &found, &best);
 		if (r < 0)
 			break;
-		if (r > 0)
-			best = points;
 	}
 	nb_lines_close(&lines);
 	if (r == -ENOMEM) {

@@ -40,8 +40,8 @@ static int open_state_dir(struct nb_masks *m, const char *path)
 	m->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (m->dir_fd < 0)
 		return -errno;
-	m->lock_fd = openat(m->dir_fd, "masks.lock",
-			    O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	m->lock_fd =
+		openat(m->dir_fd, "masks.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (m->lock_fd < 0)
 		return -errno;
 	if (flock(m->lock_fd, LOCK_EX | LOCK_NB) < 0)
@@ -238,9 +238,9 @@ static enum nb_mask_owner original_locked(struct nb_masks *m, struct nb_key proc
 			return NB_MASK_OVERRULED;
 		}
 		return nb_bitmap_copy(ret_original,
-				      nb_mask_table_bits(&m->table, known->t.original)) < 0 ?
-			       NB_MASK_OWN :
-			       NB_MASK_OURS;
+				      nb_mask_table_bits(&m->table, known->t.original)) < 0
+			       ? NB_MASK_OWN
+			       : NB_MASK_OURS;
 	}
 	g = nb_masks_inherited(m, process, ppid, thread, current);
 	if (!g)

@@ -162,8 +162,8 @@ static int prepare(struct batch *b, size_t i)
 
 	r = find_origin(b, thread, &o);
 	if (r == 0)
-		r = b->wanted ? prepare_set(b, thread, &o, &b->steps[i]) :
-				prepare_release(b, &o, &b->steps[i]);
+		r = b->wanted ? prepare_set(b, thread, &o, &b->steps[i])
+			      : prepare_release(b, &o, &b->steps[i]);
 	nb_bitmap_done(&o.now);
 	if (r < 0)
 		b->steps[i].set = false;
@@ -318,7 +318,12 @@ int nb_masks_apply(struct nb_masks *m, struct nb_key process, const struct nb_bi
 		   struct nb_mask_item *items, size_t n)
 {
 	struct batch b = {
-		.m = m, .process = process, .task_fd = -1, .wanted = wanted, .items = items, .n = n,
+		.m = m,
+		.process = process,
+		.task_fd = -1,
+		.wanted = wanted,
+		.items = items,
+		.n = n,
 	};
 	int r;
 

@@ -16,10 +16,10 @@ struct nb_masks {
 	const struct nb_syscalls *sys;
 	struct nb_mask_table table;
 	char boot_id[NB_BOOT_ID_MAX];
-	int dir_fd, lock_fd;  /* -1: memory only */
-	bool in_bulk;         /* many processes at once: the file is written at the end */
-	size_t n_batches;     /* that know sets by their numbers: no pruning meanwhile */
-	size_t prune_at;      /* threads in the table at which it is worth to look for the dead */
+	int dir_fd, lock_fd; /* -1: memory only */
+	bool in_bulk;        /* many processes at once: the file is written at the end */
+	size_t n_batches;    /* that know sets by their numbers: no pruning meanwhile */
+	size_t prune_at;     /* threads in the table at which it is worth to look for the dead */
 	int recover_error;
 	struct nb_restore_counts recovered;
 };

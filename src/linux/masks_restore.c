@@ -69,8 +69,8 @@ static int release_recorded(struct nb_masks *m, struct nb_restore_counts *c)
 	for (size_t first = 0, n; r == 0 && first < s.n_threads; first += n) {
 		struct nb_key process = s.threads[first].process;
 
-		for (n = 0; first + n < s.n_threads &&
-			    nb_key_equal(s.threads[first + n].process, process);
+		for (n = 0;
+		     first + n < s.n_threads && nb_key_equal(s.threads[first + n].process, process);
 		     n++)
 			items[n] = (struct nb_mask_item){.thread = s.threads[first + n].thread};
 		r = nb_masks_apply(m, process, NULL, items, n);

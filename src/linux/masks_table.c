@@ -233,7 +233,8 @@ int nb_mask_table_export(const struct nb_mask_table *t, struct nb_state *ret)
 	struct nb_mask_process *process;
 	int r;
 
-	HASH_FOREACH(thread, &t->threads) {
+	HASH_FOREACH(thread, &t->threads)
+	{
 		struct nb_state_thread copy = thread->t;
 		struct nb_state_given given;
 
@@ -246,8 +247,11 @@ int nb_mask_table_export(const struct nb_mask_table *t, struct nb_state *ret)
 		if (!thread->pending)
 			continue;
 		given = (struct nb_state_given){
-			.process = copy.process, .mask = copy.given, .original = copy.original,
-			.whole = copy.whole, .since = copy.since,
+			.process = copy.process,
+			.mask = copy.given,
+			.original = copy.original,
+			.whole = copy.whole,
+			.since = copy.since,
 		};
 		/* Those of one process stand together only by luck; the same line twice is
 		 * harmless, and a process with many threads needs it once. */
@@ -258,16 +262,16 @@ int nb_mask_table_export(const struct nb_mask_table *t, struct nb_state *ret)
 			return r;
 	}
 	HASH_FOREACH(process, &t->processes)
-		for (size_t i = 0; i < process->n_given; i++) {
-			struct nb_state_given copy = process->given[i];
+	for (size_t i = 0; i < process->n_given; i++) {
+		struct nb_state_given copy = process->given[i];
 
-			r = carry_given(&t->sets, &s, &copy);
-			if (r < 0)
-				return r;
-			r = nb_state_add_given(&s, &copy);
-			if (r < 0)
-				return r;
-		}
+		r = carry_given(&t->sets, &s, &copy);
+		if (r < 0)
+			return r;
+		r = nb_state_add_given(&s, &copy);
+		if (r < 0)
+			return r;
+	}
 	*ret = s;
 	s = (struct nb_state){};
 	return 0;
@@ -311,14 +315,15 @@ int nb_mask_table_prune(struct nb_mask_table *t,
 	int r;
 
 	HASH_FOREACH(thread, &t->threads)
-		if (!thread->pending && !alive(thread->t.process, thread->t.thread, arg))
-			nb_mask_table_forget(t, thread);
+	if (!thread->pending && !alive(thread->t.process, thread->t.thread, arg))
+		nb_mask_table_forget(t, thread);
 	HASH_FOREACH(process, &t->processes)
-		if (!alive(process->key, (struct nb_key){}, arg))
-			hash_remove(&t->processes, &process->node);
+	if (!alive(process->key, (struct nb_key){}, arg))
+		hash_remove(&t->processes, &process->node);
 
 	/* First all sets, so that renumbering cannot fail half-way. */
-	HASH_FOREACH(thread, &t->threads) {
+	HASH_FOREACH(thread, &t->threads)
+	{
 		struct nb_state_thread copy = thread->t;
 
 		r = carry_thread(&t->sets, &used, &copy);
@@ -326,18 +331,18 @@ int nb_mask_table_prune(struct nb_mask_table *t,
 			return r;
 	}
 	HASH_FOREACH(process, &t->processes)
-		for (size_t i = 0; i < process->n_given; i++) {
-			struct nb_state_given copy = process->given[i];
+	for (size_t i = 0; i < process->n_given; i++) {
+		struct nb_state_given copy = process->given[i];
 
-			r = carry_given(&t->sets, &used, &copy);
-			if (r < 0)
-				return r;
-		}
+		r = carry_given(&t->sets, &used, &copy);
+		if (r < 0)
+			return r;
+	}
 	HASH_FOREACH(thread, &t->threads)
-		(void)carry_thread(&t->sets, &used, &thread->t);
+	(void)carry_thread(&t->sets, &used, &thread->t);
 	HASH_FOREACH(process, &t->processes)
-		for (size_t i = 0; i < process->n_given; i++)
-			(void)carry_given(&t->sets, &used, &process->given[i]);
+	for (size_t i = 0; i < process->n_given; i++)
+		(void)carry_given(&t->sets, &used, &process->given[i]);
 	nb_state_done(&t->sets);
 	t->sets = used;
 	used = (struct nb_state){};

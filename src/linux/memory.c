@@ -152,6 +152,12 @@ static bool misplaced(const struct nb_snapshot *s, const struct nb_process *p,
 	return threads > 0 && local < total / 1024 * threads / 5 * 4;
 }
 
+/* A minute is long for code that sets up its memory. Start times count 10 ms. */
+static bool young(const struct nb_snapshot *s, const struct nb_process *p)
+{
+	return s->at_us / 10000 < p->key.start + 6000;
+}
+
 static void show(const struct nb_snapshot *s, uint32_t index, const struct nb_memory_entry *e)
 {
 	struct nb_process *p = &s->processes[index];
@@ -218,6 +224,7 @@ static int look(struct nb_memory *m, const struct nb_topology *t, const struct n
 		m->due[i].anon_bytes = p->anon_bytes;
 		m->due[i].seen = e->seen;
 		now.misplaced = e->seen.valid && misplaced(s, p, e);
+		now.bound_young = e->seen.valid && (e->bound || e->interleaved) && young(s, p);
 		m->due[i].urgency = nb_memory_urgency(&e->seen, &now);
 		if (e->seen.touched && e->seen.holds == 0)
 			e->seen.follow_us = s->at_us;

@@ -11,10 +11,13 @@
 #define FOLLOW_EACH_US 400000u /* below the shortest useful interval, 0.5 s */
 #define FOLLOW_US 4000000u
 #define SHARE 100            /* one part in so many of the time */
-#define CREDIT_MAX_US 200000 /* saved up in 20 s */
-#define CREDIT_START_US 100000
-#define DEBT_MAX_US 200000 /* paid back in 20 s */
-#define FOLLOW_DEBT_US 100000
+#define BOUND_US 900000u     /* a tick */
+#define BOUND_COST_US 50000u /* a dearer one waits its turn */
+/* What is spent early, when all is new, is paid back later: 1 % holds over a minute. */
+#define CREDIT_MAX_US 500000 /* saved up in 50 s */
+#define CREDIT_START_US 400000
+#define DEBT_MAX_US 600000 /* paid back in 60 s */
+#define FOLLOW_DEBT_US 400000
 #define TICK_US 250000u
 
 static bool slept(const struct nb_memory_seen *seen, const struct nb_memory_now *now)
@@ -38,6 +41,9 @@ enum nb_memory_urgency nb_memory_urgency(const struct nb_memory_seen *seen,
 	if (!seen->valid)
 		return NB_MEMORY_FIRST;
 	if (seen->follow_us && now->at_us - seen->follow_us <= FOLLOW_US && age >= FOLLOW_EACH_US)
+		return NB_MEMORY_FOLLOW;
+	/* Start-up code binds, then releases: only another read shows it. */
+	if (now->bound_young && age >= BOUND_US && seen->cost_us <= BOUND_COST_US)
 		return NB_MEMORY_FOLLOW;
 	/* Its own page faults move and add pages: without them little changes. */
 	if (slept(seen, now))

@@ -27,6 +27,7 @@ struct nb_memory_now {
 	uint64_t anon_bytes;
 	uint64_t run_ns;
 	bool misplaced; /* most of its memory is not where its threads are */
+	bool bound_young; /* its owner had set a policy, and it began less than a minute ago */
 };
 
 /* Ascending: the more urgent stands later. */
@@ -43,10 +44,10 @@ enum nb_memory_urgency nb_memory_urgency(const struct nb_memory_seen *seen,
 					 const struct nb_memory_now *now);
 
 struct nb_memory_due {
-	uint32_t process; /* index in the snapshot */
-	uint64_t anon_bytes;
-	enum nb_memory_urgency urgency;
 	struct nb_memory_seen seen;
+	uint64_t anon_bytes;
+	uint32_t process; /* index in the snapshot */
+	enum nb_memory_urgency urgency;
 };
 
 /* The most urgent first; among first readings the largest, else the oldest. */

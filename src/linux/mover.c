@@ -44,15 +44,15 @@ struct nb_mover_pool {
 	const struct nb_procfs *fs;
 	struct nb_masks *masks;
 	const struct nb_syscalls *sys;
-	pthread_mutex_t lock;    /* of all below; never held in a call that acts */
-	pthread_cond_t ended;    /* a worker ended */
-	struct queue **queues;   /* by dense node; NULL: not needed yet */
+	pthread_mutex_t lock;  /* of all below; never held in a call that acts */
+	pthread_cond_t ended;  /* a worker ended */
+	struct queue **queues; /* by dense node; NULL: not needed yet */
 	uint32_t n_queues;
 	struct queue *exchange;
-	unsigned n_workers;      /* of all queues */
-	bool hung;               /* a stop did not get all of them */
+	unsigned n_workers; /* of all queues */
+	bool hung;          /* a stop did not get all of them */
 	struct answer *first, **last;
-	uint64_t chunk_us;       /* the longest goal of a job that runs or waits */
+	uint64_t chunk_us; /* the longest goal of a job that runs or waits */
 	int event_fd;
 	struct nb_bucket all;
 	_Atomic uint64_t topology_gen;
@@ -70,8 +70,8 @@ struct nb_job *nb_job_free(struct nb_job *j)
 	return NULL;
 }
 
-int nb_mover_new(const struct nb_procfs *fs, struct nb_masks *masks,
-		 const struct nb_syscalls *sys, struct nb_mover_pool **ret)
+int nb_mover_new(const struct nb_procfs *fs, struct nb_masks *masks, const struct nb_syscalls *sys,
+		 struct nb_mover_pool **ret)
 {
 	struct nb_mover_pool *m = calloc(1, sizeof(*m));
 	pthread_condattr_t monotonic;
@@ -111,7 +111,8 @@ void nb_mover_set_topology(struct nb_mover_pool *m, uint64_t gen)
 
 /* --- outcomes ------------------------------------------------------------------ */
 
-static void begin_outcome(const struct nb_mover_pool *m, const struct nb_job *j, struct nb_outcome *o)
+static void begin_outcome(const struct nb_mover_pool *m, const struct nb_job *j,
+			  struct nb_outcome *o)
 {
 	*o = (struct nb_outcome){
 		.action = j->action.id,
@@ -169,8 +170,8 @@ static unsigned worker_limit(const struct queue *q, const struct nb_job *j)
 		return EXCHANGE_WORKERS;
 	if (j->settings.one_per_node || j->settings.movers_per_node < 1)
 		return 1;
-	return j->settings.movers_per_node < WORKERS_MAX ? j->settings.movers_per_node :
-							   WORKERS_MAX;
+	return j->settings.movers_per_node < WORKERS_MAX ? j->settings.movers_per_node
+							 : WORKERS_MAX;
 }
 
 static struct queued *pop(struct queue *q)
@@ -193,16 +194,17 @@ static void perform(struct nb_mover_pool *m, struct queue *q, const struct nb_jo
 	else if (!j->action.release && j->topology_gen != atomic_load(&m->topology_gen))
 		o->error = ESTALE;
 	else
-		nb_perform(&(struct nb_perform){
-				   .fs = m->fs,
-				   .masks = m->masks,
-				   .sys = m->sys,
-				   .node_bucket = &q->bucket,
-				   .all_bucket = &m->all,
-				   .stop = stop_asked,
-				   .stop_arg = m,
-			   },
-			   j, o);
+		nb_perform(
+			&(struct nb_perform){
+				.fs = m->fs,
+				.masks = m->masks,
+				.sys = m->sys,
+				.node_bucket = &q->bucket,
+				.all_bucket = &m->all,
+				.stop = stop_asked,
+				.stop_arg = m,
+			},
+			j, o);
 	o->ended_us = m->sys->now_us();
 }
 

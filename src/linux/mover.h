@@ -23,10 +23,10 @@
 struct nb_job {
 	struct nb_action action; /* a copy of its own */
 	struct nb_settings settings;
-	uint64_t topology_gen;   /* of the snapshot that it was planned on */
-	struct nb_bitmap cpus;   /* kernel ids; with NB_CPU, unless it is a release */
+	uint64_t topology_gen;     /* of the snapshot that it was planned on */
+	struct nb_bitmap cpus;     /* kernel ids; with NB_CPU, unless it is a release */
 	struct nb_bitmap mem_from; /* kernel ids of nodes */
-	unsigned mem_to;         /* kernel id */
+	unsigned mem_to;           /* kernel id */
 };
 
 struct nb_job *nb_job_free(struct nb_job *j); /* NULL-safe */
@@ -35,8 +35,8 @@ struct nb_mover_pool;
 
 /* fs and masks are borrowed and must live longer than the mover, which may be longer
  * than until nb_mover_stop(): see there. sys NULL: the live calls. */
-int nb_mover_new(const struct nb_procfs *fs, struct nb_masks *masks,
-		 const struct nb_syscalls *sys, struct nb_mover_pool **ret);
+int nb_mover_new(const struct nb_procfs *fs, struct nb_masks *masks, const struct nb_syscalls *sys,
+		 struct nb_mover_pool **ret);
 
 /* Takes the job, on success only. -EAGAIN: the queue is full, or the mover was left by
  * a worker that hangs. */

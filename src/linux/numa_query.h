@@ -12,16 +12,18 @@
 #include "linux/procfs.h"
 #include "linux/topology.h"
 
+struct nb_query_range {
+	uint64_t start; /* address */
+	uint64_t first; /* number of its first page: pages of the ranges before it */
+};
+
 struct nb_query {
 	uint64_t *hits; /* pages found on each dense node; n_nodes of them */
 	uint32_t n_nodes;
 	uint32_t samples; /* sum of hits */
 	uint32_t asked;
 
-	struct nb_query_range {
-		uint64_t start; /* address */
-		uint64_t first; /* number of its first page: pages of the ranges before it */
-	} *ranges;
+	struct nb_query_range *ranges;
 	uint32_t n_ranges, cap_ranges;
 	uint32_t cap_nodes;
 };

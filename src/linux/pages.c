@@ -139,8 +139,7 @@ static int stop_point(struct nb_page_thread *t, uint64_t bytes)
 
 static bool over_budget(const struct nb_page_move *p, uint64_t moved)
 {
-	return p->budget_bytes > 0 &&
-	       moved >= p->budget_bytes + p->budget_bytes / BUDGET_SLACK;
+	return p->budget_bytes > 0 && moved >= p->budget_bytes + p->budget_bytes / BUDGET_SLACK;
 }
 
 static int work(struct nb_page_thread *t)

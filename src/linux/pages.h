@@ -20,13 +20,13 @@ struct nb_page_move {
 	const struct nb_syscalls *sys;
 	const struct nb_procfs *fs;
 	struct nb_key key;
-	int task_fd;                   /* its /proc directory, from nb_task_open() */
-	const struct nb_bitmap *from;  /* kernel ids */
-	unsigned to;                   /* kernel id */
-	uint64_t budget_bytes;         /* 0: all */
+	int task_fd;                  /* its /proc directory, from nb_task_open() */
+	const struct nb_bitmap *from; /* kernel ids */
+	unsigned to;                  /* kernel id */
+	uint64_t budget_bytes;        /* 0: all */
 	const struct nb_settings *settings;
-	struct nb_bucket *bucket;      /* NULL without a rate limit */
-	bool (*stop)(void *arg);       /* asked between chunks */
+	struct nb_bucket *bucket; /* NULL without a rate limit */
+	bool (*stop)(void *arg);  /* asked between chunks */
 	void *stop_arg;
 };
 

@@ -13,7 +13,7 @@
  * pinned for a device stay pinned. */
 #define BUSY_PERCENT 50
 #define BUSY_CHUNKS 2
-#define FAILURES_MAX 32 /* calls in a row in which nothing moved: the rest is given up */
+#define FAILURES_MAX 32   /* calls in a row in which nothing moved: the rest is given up */
 #define BUSY_MIN_PAGES 64 /* fewer tell nothing about the rest */
 
 static int query(struct nb_page_thread *t, unsigned at, unsigned n)
@@ -185,14 +185,17 @@ int nb_pages_call(struct nb_page_thread *t, unsigned n, uint64_t pages)
 {
 	uint64_t busy = t->res.pages_refused[NB_REFUSED_BUSY];
 	uint64_t nomem = t->res.pages_refused[NB_REFUSED_NOMEM];
-	uint64_t began;
+	const struct nb_syscalls *sys = t->job->p->sys;
+	uint64_t began, cpu_began;
 	int r;
 
 	if (n == 0)
 		return 0;
-	began = t->job->p->sys->now_us();
+	began = sys->now_us();
+	cpu_began = sys->cpu_us();
 	r = move_all(t, n, pages);
-	t->call_us = t->job->p->sys->now_us() - began;
+	t->call_us = sys->now_us() - began;
+	t->call_cpu_us = sys->cpu_us() - cpu_began;
 	if (r < 0)
 		return r;
 	if (t->res.pages_refused[NB_REFUSED_NOMEM] > nomem)

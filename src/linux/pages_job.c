@@ -7,7 +7,7 @@
 /* Larger sparse ranges are searched by pagemap. */
 #define SPARSE_MIN_BYTES (UINT64_C(64) << 20)
 
-#define PAGEMAP_BATCH 4096u /* 32 KiB of stack, 16 MiB of addresses */
+#define PAGEMAP_BATCH 4096u                 /* 32 KiB of stack, 16 MiB of addresses */
 #define PAGEMAP_PRESENT (UINT64_C(1) << 63) /* Documentation/admin-guide/mm/pagemap.rst */
 
 static uint64_t round_up(uint64_t v, uint64_t to)
@@ -83,9 +83,9 @@ static bool next_locked(struct nb_page_job *job, uint64_t max_bytes, struct nb_w
 		range = &job->ranges->items[job->range];
 		part_of(job, range, &start, &end, &skip_from, &skip_to);
 		blocks = job->pass == 0 && !range->hugetlb;
-		step = range->hugetlb ? range->page_bytes :
-		       blocks	      ? job->huge_bytes :
-					job->page_bytes;
+		step = range->hugetlb ? range->page_bytes
+		       : blocks       ? job->huge_bytes
+				      : job->page_bytes;
 		if (job->at < start)
 			job->at = start;
 		if (range->pages > 0 && job->at < end)
@@ -105,9 +105,9 @@ static bool next_locked(struct nb_page_job *job, uint64_t max_bytes, struct nb_w
 		if (job->pass == 1 && job->at < skip_from && limit > skip_from)
 			limit = skip_from;
 		*ret = (struct nb_window){
-			.kind = range->hugetlb ? NB_WINDOW_HUGETLB :
-				blocks	       ? NB_WINDOW_BLOCKS :
-						 NB_WINDOW_PAGES,
+			.kind = range->hugetlb ? NB_WINDOW_HUGETLB
+				: blocks       ? NB_WINDOW_BLOCKS
+					       : NB_WINDOW_PAGES,
 			.range = range,
 			.start = job->at,
 			.end = limit,

@@ -21,13 +21,13 @@ struct nb_page_job {
 	pthread_mutex_t lock; /* of what follows */
 	unsigned pass;        /* 0: blocks of huge pages' size, 1: what is left at the edges */
 	size_t range;
-	uint64_t at;          /* address in the range; 0: its beginning */
-	int error;            /* of the first thread that ended with one */
+	uint64_t at; /* address in the range; 0: its beginning */
+	int error;   /* of the first thread that ended with one */
 	struct nb_page_result res;
 };
 
 enum nb_window_kind {
-	NB_WINDOW_BLOCKS,  /* whole blocks of huge_bytes */
+	NB_WINDOW_BLOCKS, /* whole blocks of huge_bytes */
 	NB_WINDOW_PAGES,
 	NB_WINDOW_HUGETLB, /* pages of range->page_bytes */
 };
@@ -52,16 +52,17 @@ void nb_page_job_give_up(struct nb_page_job *job, struct nb_range *range);
 struct nb_page_thread {
 	struct nb_page_job *job;
 	struct nb_chunk chunk;
-	uint64_t call_us;      /* what the last nb_pages_call() took */
-	unsigned small_blocks; /* in a row that were no huge pages */
-	unsigned busy_chunks;  /* in a row */
-	uint64_t checked_us;   /* when the target was last looked at; 0: not yet */
+	uint64_t call_us;       /* what the last nb_pages_call() took */
+	uint64_t call_cpu_us;   /* and how long of it this thread ran */
+	unsigned small_blocks;  /* in a row that were no huge pages */
+	unsigned busy_chunks;   /* in a row */
+	uint64_t checked_us;    /* when the target was last looked at; 0: not yet */
 	uint64_t checked_bytes; /* for which it has room since */
 	struct nb_page_result res;
 	void **addresses;
-	int *nodes, *status;   /* NB_CALL_MAX each */
-	uint64_t *blocks;      /* addresses of blocks, */
-	bool *large;           /* and whether each is a huge page */
+	int *nodes, *status; /* NB_CALL_MAX each */
+	uint64_t *blocks;    /* addresses of blocks, */
+	bool *large;         /* and whether each is a huge page */
 };
 
 /* Where the first n addresses are. Negative errno: of the call. */

@@ -29,7 +29,8 @@ static int call(const struct nb_page_move *p, long *ret)
 
 int nb_pages_migrate(const struct nb_page_move *p, struct nb_page_result *res)
 {
-	uint64_t from = 0, to = 0, from_after = 0, to_after = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t from = 0, to = 0, from_after = 0, to_after = 0,
+		 page = (uint64_t)sysconf(_SC_PAGESIZE);
 	long left = 0;
 	int dropped, r;
 

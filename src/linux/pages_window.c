@@ -32,7 +32,7 @@ static void measure(struct nb_page_thread *t, uint64_t pages, uint64_t moved_byt
 	uint64_t bytes = pages * t->job->page_bytes;
 
 	if (moved_bytes > 0 && moved_bytes >= bytes / 2)
-		nb_chunk_measured(&t->chunk, bytes, t->call_us);
+		nb_chunk_measured(&t->chunk, bytes, t->call_us, t->call_cpu_us);
 }
 
 /* Moves those of the first n addresses that are on a source node. */
@@ -160,7 +160,7 @@ static int move_large(struct nb_page_thread *t, const struct nb_window *w, unsig
 		}
 		t->small_blocks++;
 	}
-	nb_chunk_measured(&t->chunk, t->res.bytes_moved - before.bytes_moved, t->call_us);
+	nb_chunk_measured(&t->chunk, t->res.bytes_moved - before.bytes_moved, t->call_us, t->call_cpu_us);
 	return r == -EBUSY ? 0 : r;
 }
 

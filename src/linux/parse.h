@@ -22,6 +22,8 @@ struct nb_cursor {
 };
 
 bool nb_take_u64(struct nb_cursor *c, uint64_t *ret); /* decimal digits, no sign, no overflow */
+/* Lower-case hexadecimal digits; into at most 64 bits. */
+bool nb_take_hex(struct nb_cursor *c, uint64_t *ret);
 bool nb_take_word(struct nb_cursor *c, struct nb_cursor *ret); /* skips blanks before it */
 bool nb_take_line(struct nb_cursor *c, struct nb_cursor *ret); /* up to a newline or the end */
 bool nb_take_text(struct nb_cursor *c, const char *text);      /* if it comes next */

@@ -147,14 +147,7 @@ int nb_parse_numa_line(const char *line, size_t len, struct nb_numa_line *l)
 
 	*l = (struct nb_numa_line){
 		.address = 0, .mapmax = 1, .nodes = l->nodes, .cap_nodes = l->cap_nodes};
-	for (; c.p < c.end && *c.p != ' '; c.p++) {
-		const char *hex = "0123456789abcdef", *digit = memchr(hex, *c.p, 16);
-
-		if (!digit || l->address >> 60)
-			return -EINVAL;
-		l->address = l->address << 4 | (uint64_t)(digit - hex);
-	}
-	if (c.p == line || !nb_take_text(&c, " ") || c.p == c.end || *c.p == ' ')
+	if (!nb_take_hex(&c, &l->address) || !nb_take_text(&c, " ") || c.p == c.end || *c.p == ' ')
 		return -EINVAL;
 	take_policy(&c, l);
 	while (nb_take_word(&c, &word)) {

@@ -49,38 +49,13 @@ int nb_parse_cgroup(const char *text, size_t len, struct nb_cgroup_paths *ret)
 	return 0;
 }
 
-static bool take_hex(struct nb_cursor *c, uint64_t *ret)
-{
-	const char *p = c->p;
-	uint64_t v = 0;
-
-	for (; p < c->end; p++) {
-		unsigned digit;
-
-		if (*p >= '0' && *p <= '9')
-			digit = (unsigned)(*p - '0');
-		else if (*p >= 'a' && *p <= 'f')
-			digit = (unsigned)(*p - 'a') + 10;
-		else
-			break;
-		if (v >> 60)
-			return false;
-		v = v << 4 | digit;
-	}
-	if (p == c->p)
-		return false;
-	c->p = p;
-	*ret = v;
-	return true;
-}
-
 /* START-END PERMS OFFSET DEV INODE [NAME] */
 int nb_parse_maps_line(const char *line, size_t len, struct nb_map *ret)
 {
 	struct nb_cursor c = {.p = line, .end = line + len}, perms, word, inode;
 	struct nb_map m = {};
 
-	if (!take_hex(&c, &m.start) || !nb_take_text(&c, "-") || !take_hex(&c, &m.end))
+	if (!nb_take_hex(&c, &m.start) || !nb_take_text(&c, "-") || !nb_take_hex(&c, &m.end))
 		return -EINVAL;
 	if (m.start >= m.end || !nb_take_word(&c, &perms) || perms.end - perms.p != 4)
 		return -EINVAL;

@@ -25,6 +25,31 @@ bool nb_take_u64(struct nb_cursor *c, uint64_t *ret)
 	return true;
 }
 
+bool nb_take_hex(struct nb_cursor *c, uint64_t *ret)
+{
+	const char *p = c->p;
+	uint64_t v = 0;
+
+	for (; p < c->end; p++) {
+		unsigned digit;
+
+		if (*p >= '0' && *p <= '9')
+			digit = (unsigned)(*p - '0');
+		else if (*p >= 'a' && *p <= 'f')
+			digit = (unsigned)(*p - 'a') + 10;
+		else
+			break;
+		if (v >> 60)
+			return false;
+		v = v << 4 | digit;
+	}
+	if (p == c->p)
+		return false;
+	c->p = p;
+	*ret = v;
+	return true;
+}
+
 bool nb_take_word(struct nb_cursor *c, struct nb_cursor *ret)
 {
 	const char *start = c->p, *p;

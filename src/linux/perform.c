@@ -80,8 +80,7 @@ static struct nb_bucket *choose_bucket(const struct nb_perform *p, const struct 
 	return p->all_bucket;
 }
 
-static int move(const struct nb_page_move *move, const struct nb_job *j,
-		struct nb_page_result *res)
+static int move(const struct nb_page_move *move, const struct nb_job *j, struct nb_page_result *res)
 {
 	_cleanup_ranges_ struct nb_ranges ranges = {};
 	int r;
@@ -103,9 +102,9 @@ static int move(const struct nb_page_move *move, const struct nb_job *j,
 	}
 	if (ranges.n == 0)
 		return 0;
-	r = nb_pages_check_target(move, j->action.bytes && j->action.bytes < ranges.bytes ?
-						j->action.bytes :
-						ranges.bytes);
+	r = nb_pages_check_target(move, j->action.bytes && j->action.bytes < ranges.bytes
+						? j->action.bytes
+						: ranges.bytes);
 	return r < 0 ? r : nb_pages_move(move, &ranges, res);
 }
 
@@ -127,20 +126,21 @@ static void memory_part(const struct nb_perform *p, const struct nb_job *j, stru
 
 	r = nb_task_open(p->fs->proc_fd, j->action.key, &task_fd);
 	if (r == 0)
-		r = move(&(struct nb_page_move){
-				 .sys = p->sys,
-				 .fs = p->fs,
-				 .key = j->action.key,
-				 .task_fd = task_fd,
-				 .from = &j->mem_from,
-				 .to = j->mem_to,
-				 .budget_bytes = j->action.bytes,
-				 .settings = &j->settings,
-				 .bucket = choose_bucket(p, &j->settings, &own),
-				 .stop = p->stop,
-				 .stop_arg = p->stop_arg,
-			 },
-			 j, &res);
+		r = move(
+			&(struct nb_page_move){
+				.sys = p->sys,
+				.fs = p->fs,
+				.key = j->action.key,
+				.task_fd = task_fd,
+				.from = &j->mem_from,
+				.to = j->mem_to,
+				.budget_bytes = j->action.bytes,
+				.settings = &j->settings,
+				.bucket = choose_bucket(p, &j->settings, &own),
+				.stop = p->stop,
+				.stop_arg = p->stop_arg,
+			},
+			j, &res);
 	if (r == -EINVAL && ending(task_fd))
 		r = -ESRCH;
 	if (r < 0)

@@ -14,7 +14,7 @@
 struct nb_linux {
 	struct nb_platform platform;
 	struct nb_procfs fs;
-	struct nb_masks *masks;      /* NULL in a dump */
+	struct nb_masks *masks; /* NULL in a dump */
 	struct nb_sampler *sampler;
 	struct nb_mover_pool *mover; /* NULL: it only observes */
 };
@@ -57,7 +57,7 @@ static int resolve(const struct nb_snapshot *s, const struct nb_action *a, struc
 	int r;
 
 	if (a->what & NB_CPU && !a->release)
-		NB_BITMAP_FOREACH(n, &a->cpu_nodes) {
+		NB_BITMAP_FOREACH (n, &a->cpu_nodes) {
 			if ((uint32_t)n >= s->n_nodes)
 				return -ESTALE;
 			r = nb_bitmap_or(&j->cpus, nb_snapshot_mask(s, s->nodes[n].cpus));
@@ -69,7 +69,7 @@ static int resolve(const struct nb_snapshot *s, const struct nb_action *a, struc
 	if (a->mem_to >= s->n_nodes)
 		return -ESTALE;
 	j->mem_to = s->nodes[a->mem_to].id;
-	NB_BITMAP_FOREACH(n, &a->mem_from) {
+	NB_BITMAP_FOREACH (n, &a->mem_from) {
 		if ((uint32_t)n >= s->n_nodes)
 			return -ESTALE;
 		if ((uint32_t)n == a->mem_to)
@@ -153,7 +153,8 @@ static int linux_restore(struct nb_platform *p)
 	int r;
 
 	if (l->mover)
-		(void)nb_mover_stop(l->mover); /* one that hangs does not keep masks from the rest */
+		(void)nb_mover_stop(
+			l->mover); /* one that hangs does not keep masks from the rest */
 	if (!l->masks)
 		return 0;
 	r = nb_masks_restore_all(l->masks, &counts);

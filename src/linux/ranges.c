@@ -147,9 +147,9 @@ static int find_ends(int task_fd, struct nb_ranges *ret)
 			if (i == ret->n || ret->items[i].start != map.start || map.special)
 				continue;
 			ret->items[i].end = map.end;
-			ret->items[i].sparse = (map.end - map.start) / 2 /
-						       ret->items[i].page_bytes >
-					       ret->items[i].pages;
+			ret->items[i].sparse =
+				(map.end - map.start) / 2 / ret->items[i].page_bytes >
+				ret->items[i].pages;
 			ret->items[kept++] = ret->items[i++];
 		}
 	nb_lines_close(&lines);

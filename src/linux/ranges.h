@@ -16,19 +16,19 @@ struct nb_range {
 	uint64_t page_bytes; /* the kernel's page, or the huge page of a hugetlb mapping */
 	uint64_t pages;      /* resident on the nodes that were asked for */
 	bool hugetlb;
-	bool sparse;         /* most of its addresses have no page on these nodes */
-	bool shared;         /* some page is mapped by several processes */
+	bool sparse; /* most of its addresses have no page on these nodes */
+	bool shared; /* some page is mapped by several processes */
 };
 
 struct nb_ranges {
 	struct nb_range *items;
 	size_t n, cap;
 	/* on the nodes that were asked for */
-	uint64_t bytes;         /* of the ranges above */
-	uint64_t all_bytes;     /* of every mapping */
-	uint64_t file_bytes;    /* file-backed, shared memory not counted */
+	uint64_t bytes;      /* of the ranges above */
+	uint64_t all_bytes;  /* of every mapping */
+	uint64_t file_bytes; /* file-backed, shared memory not counted */
 	uint64_t hugetlb_bytes;
-	bool dirty_files;       /* some file page of the process, anywhere, is dirty */
+	bool dirty_files; /* some file page of the process, anywhere, is dirty */
 };
 
 struct nb_range_options {

@@ -88,7 +88,7 @@ static int allowed_set(struct nb_sampler *s, const struct nb_cgroup *group, stru
  * 1: this one is, and s->thread_allowed is its set. */
 static int own_group(struct nb_sampler *s, int pid, int tid, const struct nb_cgroup *process)
 {
-	const struct nb_cgroup *group;
+	const struct nb_cgroup *group = NULL;
 	char path[64];
 	int r;
 

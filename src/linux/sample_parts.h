@@ -65,11 +65,13 @@ void nb_seen_done(struct nb_seen_table *t);
 /* Never touched by default: what starts other things, or lets people in. */
 bool nb_is_service(int pid, const char *comm);
 
+struct nb_user {
+	uint32_t uid;
+	char *name;
+};
+
 struct nb_users {
-	struct nb_user {
-		uint32_t uid;
-		char *name;
-	} *items;
+	struct nb_user *items;
 	uint32_t n, cap;
 	bool numbers; /* a dump: its names are not ours */
 };

@@ -89,7 +89,7 @@ static int show_mems(struct nb_sampler *s, struct nb_process *p, const struct nb
 	if (!ids)
 		return 0;
 	nb_bitmap_zero(&s->wide);
-	NB_BITMAP_FOREACH(id, ids) {
+	NB_BITMAP_FOREACH (id, ids) {
 		uint32_t node = nb_topology_dense(&s->topology, (uint32_t)id);
 
 		if (node == NB_NO_NODE)

@@ -229,9 +229,8 @@ static int decode_given(struct nb_cursor *c, struct nb_state *s)
 {
 	struct nb_state_given g;
 
-	if (!take_key(c, &g.process) || !take_set(c, s, &g.mask) ||
-	    !take_set(c, s, &g.original) || !take_flag(c, &g.whole) ||
-	    !take(c, UINT64_MAX, &g.since) || !at_end(c))
+	if (!take_key(c, &g.process) || !take_set(c, s, &g.mask) || !take_set(c, s, &g.original) ||
+	    !take_flag(c, &g.whole) || !take(c, UINT64_MAX, &g.since) || !at_end(c))
 		return -EBADMSG;
 	return nb_state_add_given(s, &g);
 }

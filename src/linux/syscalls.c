@@ -27,8 +27,8 @@ static int live_set_affinity(pid_t tid, size_t size, const unsigned long *mask)
 	return syscall(SYS_sched_setaffinity, tid, size, mask) < 0 ? -errno : 0;
 }
 
-static long live_move_pages(pid_t pid, unsigned long n, void **pages, const int *nodes,
-			    int *status, int flags)
+static long live_move_pages(pid_t pid, unsigned long n, void **pages, const int *nodes, int *status,
+			    int flags)
 {
 	long r = syscall(SYS_move_pages, pid, n, pages, nodes, status, flags);
 
@@ -62,12 +62,22 @@ static int live_set_nice_cap(bool on)
 	return syscall(SYS_capset, &head, data) < 0 ? -errno : 1;
 }
 
-static uint64_t live_now_us(void)
+static uint64_t read_clock(clockid_t id)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(id, &ts);
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static uint64_t live_now_us(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+static uint64_t live_cpu_us(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static void live_sleep_us(uint64_t us)
@@ -85,6 +95,7 @@ const struct nb_syscalls nb_syscalls_live = {
 	.migrate_pages = live_migrate_pages,
 	.set_nice_cap = live_set_nice_cap,
 	.now_us = live_now_us,
+	.cpu_us = live_cpu_us,
 	.sleep_us = live_sleep_us,
 };
 
@@ -109,14 +120,14 @@ int nb_bitmap_to_longs(const struct nb_bitmap *b, size_t min_bits, unsigned long
 	size_t bits = min_bits > 0 ? min_bits : 1, n;
 	unsigned long *longs;
 
-	NB_BITMAP_FOREACH(bit, b)
+	NB_BITMAP_FOREACH (bit, b)
 		if ((size_t)bit >= bits)
 			bits = (size_t)bit + 1;
 	n = (bits + LONG_BITS - 1) / LONG_BITS;
 	longs = calloc(n, sizeof(*longs));
 	if (!longs)
 		return -ENOMEM;
-	NB_BITMAP_FOREACH(bit, b)
+	NB_BITMAP_FOREACH (bit, b)
 		longs[(size_t)bit / LONG_BITS] |= 1ul << ((size_t)bit % LONG_BITS);
 	*ret = longs;
 	*ret_bits = n * LONG_BITS;

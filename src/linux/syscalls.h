@@ -17,8 +17,8 @@ struct nb_syscalls {
 	long (*get_affinity)(pid_t tid, size_t size, unsigned long *mask);
 	int (*set_affinity)(pid_t tid, size_t size, const unsigned long *mask);
 	/* nodes NULL: a query. Positive: so many pages were not moved. */
-	long (*move_pages)(pid_t pid, unsigned long n, void **pages, const int *nodes,
-			   int *status, int flags);
+	long (*move_pages)(pid_t pid, unsigned long n, void **pages, const int *nodes, int *status,
+			   int flags);
 	/* maxnode is one more than the bits that the kernel reads. */
 	long (*migrate_pages)(pid_t pid, unsigned long maxnode, const unsigned long *from,
 			      const unsigned long *to);
@@ -26,6 +26,7 @@ struct nb_syscalls {
 	 * changed, 0: it already was so. */
 	int (*set_nice_cap)(bool on);
 	uint64_t (*now_us)(void); /* monotonic */
+	uint64_t (*cpu_us)(void); /* for which the calling thread ran */
 	void (*sleep_us)(uint64_t us);
 };
 

@@ -212,7 +212,7 @@ static int build_nodes(struct nb_topology *t, const struct nb_topology_raw *raw)
 		return -ENOMEM;
 	t->n_nodes = raw->n;
 	mend_distances(t, raw);
-	NB_BITMAP_FOREACH(id, &raw->ids) {
+	NB_BITMAP_FOREACH (id, &raw->ids) {
 		struct nb_topology_node *node = &t->nodes[i];
 		int r;
 
@@ -248,7 +248,7 @@ static int build_cpus(struct nb_topology *t, const struct nb_topology_raw *raw)
 	t->cpus = calloc(nb_bitmap_weight(&all), sizeof(*t->cpus));
 	if (!t->cpus)
 		return -ENOMEM;
-	NB_BITMAP_FOREACH(id, &all) {
+	NB_BITMAP_FOREACH (id, &all) {
 		struct nb_topology_cpu *cpu = &t->cpus[n++];
 
 		cpu->id = (uint32_t)id;

@@ -78,7 +78,7 @@ static int dense(const struct nb_bitmap *ids, unsigned id)
 {
 	int i = 0;
 
-	NB_BITMAP_FOREACH(other, ids) {
+	NB_BITMAP_FOREACH (other, ids) {
 		if ((unsigned)other == id)
 			return i;
 		i++;
@@ -134,7 +134,7 @@ int nb_topology_read_hwloc(const struct nb_procfs *fs, const struct nb_bitmap *h
 	r = nb_topology_raw_new(raw);
 	if (r < 0)
 		return r;
-	NB_BITMAP_FOREACH(id, &raw->ids) {
+	NB_BITMAP_FOREACH (id, &raw->ids) {
 		hwloc_obj_t node = node_by_id(t, (unsigned)id);
 
 		if (!node)

@@ -49,7 +49,7 @@ int nb_topology_read_sysfs(const struct nb_procfs *fs, struct nb_topology_raw *r
 	r = nb_topology_raw_new(raw);
 	if (r < 0)
 		return r;
-	NB_BITMAP_FOREACH(id, &raw->ids) {
+	NB_BITMAP_FOREACH (id, &raw->ids) {
 		char path[64];
 
 		/* A node that has just vanished, or whose list is broken, has no CPUs. */

@@ -3,25 +3,16 @@
  * beyond it. */
 #pragma once
 
-#include <stdlib.h>
 #include <string.h>
 
 struct exact {
-	char *p;
+	const char *p;
 	size_t len;
 };
 
-static inline struct exact exact(const void *text, size_t len)
-{
-	struct exact e = {.p = malloc(len ? len : 1), .len = len};
-
-	memcpy(e.p, text, len);
-	return e;
-}
-
-static inline void exact_done(struct exact *e)
-{
-	free(e->p);
-}
-#define EXACT(name, text) \
-	__attribute__((cleanup(exact_done))) struct exact name = exact((text), strlen(text))
+/* Declares name, of the first n bytes of text. */
+#define EXACT_N(name, text, n) \
+	char name##_mem[(n) ? (n) : 1]; \
+	memcpy(name##_mem, (text), (n)); \
+	struct exact name = {.p = name##_mem, .len = (n)}
+#define EXACT(name, text) EXACT_N(name, (text), strlen(text))

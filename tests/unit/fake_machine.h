@@ -30,13 +30,13 @@
 
 static struct {
 	char root[64];
-	unsigned n_pages;       /* from BASE on */
-	int node[MAX_PAGES];    /* or ABSENT */
+	unsigned n_pages;    /* from BASE on */
+	int node[MAX_PAGES]; /* or ABSENT */
 	bool huge[MAX_PAGES / HUGE_PAGES];
 	int refuse[MAX_PAGES];  /* status of this page instead of a move; 0: none */
 	bool pinned[MAX_PAGES]; /* found by the kernel too late: it ends the call */
 	long error;             /* of the next move call instead of anything */
-	_Atomic uint64_t now_us;
+	_Atomic uint64_t now_us, cpu_us;
 	uint64_t us_per_page, us_per_call;
 	unsigned move_calls, queries, longest_call, addresses_moved;
 	int flags;
@@ -44,8 +44,7 @@ static struct {
 	pthread_mutex_t lock;
 } fake;
 
-static void fake_file(const char *name, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+static void fake_file(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static void fake_file(const char *name, const char *fmt, ...)
 {
@@ -145,6 +144,13 @@ static long fake_query(unsigned long n, void **pages, int *status)
 	return 0;
 }
 
+/* The price of a call is a wait, that of a page is work. */
+static void fake_work(uint64_t us)
+{
+	fake.now_us += us;
+	fake.cpu_us += us;
+}
+
 static long fake_move(unsigned long n, void **pages, const int *nodes, int *status)
 {
 	static bool isolated[MAX_PAGES / HUGE_PAGES];
@@ -183,10 +189,10 @@ static long fake_move(unsigned long n, void **pages, const int *nodes, int *stat
 			isolated[b] = true;
 			for (unsigned k = 0; k < HUGE_PAGES; k++)
 				fake.node[b * HUGE_PAGES + k] = nodes[i];
-			fake.now_us += fake.us_per_page * HUGE_PAGES;
+			fake_work(fake.us_per_page * HUGE_PAGES);
 		} else {
 			fake.node[p] = nodes[i];
-			fake.now_us += fake.us_per_page;
+			fake_work(fake.us_per_page);
 		}
 		fake.addresses_moved++;
 	}
@@ -198,8 +204,8 @@ static long fake_move(unsigned long n, void **pages, const int *nodes, int *stat
 	return 0;
 }
 
-static long fake_move_pages(pid_t pid, unsigned long n, void **pages, const int *nodes,
-			    int *status, int flags)
+static long fake_move_pages(pid_t pid, unsigned long n, void **pages, const int *nodes, int *status,
+			    int flags)
 {
 	long r;
 
@@ -224,6 +230,11 @@ static long fake_move_pages(pid_t pid, unsigned long n, void **pages, const int 
 static uint64_t fake_now(void)
 {
 	return fake.now_us;
+}
+
+static uint64_t fake_cpu(void)
+{
+	return fake.cpu_us;
 }
 
 static void fake_sleep(uint64_t us)

@@ -26,7 +26,8 @@ static enum nb_mask_owner ask(struct nb_masks *m, pid_t pid, pid_t tid, char *re
 	nb_task_stat(fd, path, &stat);
 	close(fd);
 	nb_affinity_get(&nb_syscalls_live, tid, &now);
-	owner = nb_masks_original(m, key_of(pid, pid), stat.ppid, key_of(pid, tid), &now, &original);
+	owner = nb_masks_original(m, key_of(pid, pid), stat.ppid, key_of(pid, tid), &now,
+				  &original);
 	nb_bitmap_format_list(&original, ret, size);
 	return owner;
 }
@@ -479,18 +480,19 @@ TEST(bounds_explain)
 		bool ours;
 	} rows[] = {
 		{"0-7", "0-7", "0-3", "0-3", true},
-		{"0-7", "0-7", "0-3", "0-2", false},   /* narrowed by its owner */
-		{"0-7", "0-7", "0-3", "0-7", false},   /* wiped: by a cpuset before 6.2, or its owner */
-		{"0-7", "2-5", "0-3", "2-3", true},    /* the cpuset narrowed it */
+		{"0-7", "0-7", "0-3", "0-2", false}, /* narrowed by its owner */
+		{"0-7", "0-7", "0-3", "0-7",
+		 false}, /* wiped: by a cpuset before 6.2, or its owner */
+		{"0-7", "2-5", "0-3", "2-3", true}, /* the cpuset narrowed it */
 		{"0-7", "2-5", "0-3", "2", false},
-		{"0-7", "2-5", "0-3", "2-5", false},   /* before 6.2 */
-		{"0-7", "4-5", "0-3", "4-5", true},    /* nothing left of it: the whole cpuset */
+		{"0-7", "2-5", "0-3", "2-5", false}, /* before 6.2 */
+		{"0-7", "4-5", "0-3", "4-5", true},  /* nothing left of it: the whole cpuset */
 		{"0-7", "4-5", "0-3", "4", false},
 		{"0-1,4-7", "0-7", "0-3", "0-1", true}, /* CPUs went off line */
 		{"0-1,4-7", "0-7", "0-3", "0-3", true},
-		{"4-7", "4-7", "0-3", "4-7", true},    /* all of them did */
+		{"4-7", "4-7", "0-3", "4-7", true}, /* all of them did */
 		{"0-7", "", "0-3", "0-3", true},
-		{"0-7", "", "0-3", "1-3", false},      /* no cpuset to be had: owner's */
+		{"0-7", "", "0-3", "1-3", false}, /* no cpuset to be had: owner's */
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

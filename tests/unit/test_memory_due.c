@@ -42,6 +42,18 @@ TEST(when_to_read_again)
 	CHECK_INT(urgency(&seen, S(102), MB(100), true), NB_MEMORY_FOLLOW);
 }
 
+/* Start-up code binds and releases: the release is seen soon, unless a look is dear. */
+TEST(young_and_bound_is_looked_at_again)
+{
+	struct nb_memory_seen seen = read_at(S(100));
+	struct nb_memory_now now = {
+		.at_us = S(101), .anon_bytes = MB(100), .run_ns = S(1) * 1000, .bound_young = true};
+
+	CHECK_INT(nb_memory_urgency(&seen, &now), NB_MEMORY_FOLLOW);
+	seen.cost_us = 60000;
+	CHECK_INT(nb_memory_urgency(&seen, &now), NB_MEMORY_NOT_NOW);
+}
+
 /* E01: a process of 200 GB that costs 20 ms a GB. */
 TEST(expensive_ones_wait_longer)
 {
@@ -143,13 +155,13 @@ TEST(budget_lets_new_ones_in)
 	unsigned first = 0;
 
 	nb_memory_tick(&b, S(1));
-	nb_memory_spent(&b, 150000, 150000);
+	nb_memory_spent(&b, 450000, 150000);
 	CHECK(!nb_memory_affords(&b, NB_MEMORY_OLD));
 	CHECK(nb_memory_affords(&b, NB_MEMORY_FOLLOW));
 	CHECK(nb_memory_affords(&b, NB_MEMORY_FIRST));
 	/* but no tick takes for ever: the watchdog and everybody else wait */
 	while (nb_memory_affords(&b, NB_MEMORY_FIRST) && first < 1000) {
-		nb_memory_spent(&b, 9000, 10000);
+		nb_memory_spent(&b, 40000, 10000);
 		first++;
 	}
 	CHECK_INT(first, 10);
@@ -164,8 +176,10 @@ TEST(budget_lets_new_ones_in)
 	CHECK(!nb_memory_affords(&b, NB_MEMORY_OLD));
 	CHECK(!nb_memory_affords(&b, NB_MEMORY_FOLLOW));
 	nb_memory_tick(&b, S(63));
-	nb_memory_spent(&b, 500000, 1000);
+	nb_memory_spent(&b, 900000, 1000);
 	/* the debt is bounded */
 	nb_memory_tick(&b, S(93));
+	CHECK(!nb_memory_affords(&b, NB_MEMORY_OLD));
+	nb_memory_tick(&b, S(125));
 	CHECK(nb_memory_affords(&b, NB_MEMORY_OLD));
 }

@@ -184,8 +184,10 @@ static long gated_move_pages(pid_t pid, unsigned long n, void **pages, const int
 	return fake_move_pages(pid, n, pages, nodes, status, flags);
 }
 
-static const struct nb_syscalls gated = {
-	.move_pages = gated_move_pages, .now_us = fake_now, .sleep_us = fake_sleep};
+static const struct nb_syscalls gated = {.move_pages = gated_move_pages,
+					 .now_us = fake_now,
+					 .cpu_us = fake_cpu,
+					 .sleep_us = fake_sleep};
 
 static const struct nb_key fake_key = {.pid = PID, .start = START};
 static struct nb_procfs fake_fs;
@@ -433,8 +435,11 @@ static int any_nice(bool on)
 /* True if migrate_pages was called, false if move_pages was. */
 static bool goes_whole(void (*change)(struct nb_job *j))
 {
-	struct nb_syscalls sys = {.move_pages = fake_move_pages, .migrate_pages = counting_migrate,
-				  .set_nice_cap = any_nice, .now_us = fake_now,
+	struct nb_syscalls sys = {.move_pages = fake_move_pages,
+				  .migrate_pages = counting_migrate,
+				  .set_nice_cap = any_nice,
+				  .now_us = fake_now,
+				  .cpu_us = fake_cpu,
 				  .sleep_us = fake_sleep};
 	struct nb_bucket bucket = NB_BUCKET_INIT;
 	struct nb_job *j = job_of(fake_key, NB_MEMORY, 1);
@@ -447,8 +452,10 @@ static bool goes_whole(void (*change)(struct nb_job *j))
 		change(j);
 	if (nb_procfs_open(fake.root, &fs) < 0)
 		abort();
-	nb_perform(&(struct nb_perform){.fs = &fs, .sys = &sys, .node_bucket = &bucket,
-					.all_bucket = &bucket}, j, &o);
+	nb_perform(
+		&(struct nb_perform){
+			.fs = &fs, .sys = &sys, .node_bucket = &bucket, .all_bucket = &bucket},
+		j, &o);
 	CHECK_INT(o.error, 0);
 	CHECK_INT(n_migrations + (fake.move_calls > 0), 1);
 	nb_procfs_close(&fs);
@@ -516,7 +523,8 @@ static void hugetlb(struct nb_job *j)
 	fake_file("proc/4242/numa_maps",
 		  "%llx default anon=1000 dirty=1000 N0=1000 kernelpagesize_kB=4\n"
 		  "7fff00000000 default file=/anon_hugepage\\040(deleted) huge anon=1 dirty=1 N0=1 "
-		  "kernelpagesize_kB=2048\n", BASE);
+		  "kernelpagesize_kB=2048\n",
+		  BASE);
 }
 
 TEST(perform_whole_or_chunks)
@@ -561,8 +569,11 @@ TEST(perform_cpu_part_first)
 		n_page_calls = 0;
 		if (possible && nb_bitmap_set(&j->cpus, 0) < 0)
 			abort();
-		nb_perform(&(struct nb_perform){.fs = &l.fs, .masks = l.masks, .sys = &sys,
-						.node_bucket = &bucket, .all_bucket = &bucket},
+		nb_perform(&(struct nb_perform){.fs = &l.fs,
+						.masks = l.masks,
+						.sys = &sys,
+						.node_bucket = &bucket,
+						.all_bucket = &bucket},
 			   j, &o);
 		CHECK_INT(o.error, possible ? 0 : EINVAL);
 		CHECK_INT(n_page_calls > 0, possible);
@@ -619,7 +630,9 @@ TEST(mover_short_lived_processes)
 /* It ended while its pages moved: gone, not a mistake of ours. */
 TEST(perform_ending_process)
 {
-	struct nb_syscalls sys = {.move_pages = fake_move_pages, .now_us = fake_now,
+	struct nb_syscalls sys = {.move_pages = fake_move_pages,
+				  .now_us = fake_now,
+				  .cpu_us = fake_cpu,
 				  .sleep_us = fake_sleep};
 	struct nb_bucket bucket = NB_BUCKET_INIT;
 	struct nb_job *j = page_job(1);
@@ -633,11 +646,16 @@ TEST(perform_ending_process)
 
 		fake_stat(START);
 		if (zombie)
-			fake_file("proc/4242/stat", "4242 (fake) Z 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 "
-				  "0 1 0 %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+			fake_file("proc/4242/stat",
+				  "4242 (fake) Z 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 "
+				  "0 1 0 %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 "
+				  "0 0 0\n",
 				  START);
-		nb_perform(&(struct nb_perform){.fs = &fs, .sys = &sys, .node_bucket = &bucket,
-						.all_bucket = &bucket}, j, &o);
+		nb_perform(&(struct nb_perform){.fs = &fs,
+						.sys = &sys,
+						.node_bucket = &bucket,
+						.all_bucket = &bucket},
+			   j, &o);
 		CHECK_INT(o.error, zombie ? ESRCH : EINVAL);
 	}
 	nb_procfs_close(&fs);

@@ -71,8 +71,8 @@ static struct holder holder_start(size_t size, size_t shared, int advice, bool b
 		abort();
 	h.memory = (char *)(((uintptr_t)map + 2 * MB - 1) & ~(uintptr_t)(2 * MB - 1));
 	if (shared) {
-		h.shared = mmap(NULL, shared, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-				0);
+		h.shared = mmap(NULL, shared, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				-1, 0);
 		madvise(h.shared, shared, MADV_NOHUGEPAGE);
 		mbind(h.shared, shared, MPOL_BIND, &(unsigned long){1}, 64, 0);
 		memset(h.shared, 1, shared);
@@ -147,7 +147,9 @@ static struct nb_outcome move_it(struct nb_procfs *fs, struct nb_key key, enum n
 	struct nb_bucket bucket = NB_BUCKET_INIT;
 	struct nb_job j = {
 		.action = {.key = key, .what = NB_MEMORY, .to = 1, .mem_to = 1},
-		.settings = {.mover = mover, .mover_threads = threads, .chunk_time_us = 50000,
+		.settings = {.mover = mover,
+			     .mover_threads = threads,
+			     .chunk_time_us = 50000,
 			     .whole_limit_bytes = 1 << 30},
 		.mem_from = set_of("0"),
 		.mem_to = 1,
@@ -156,8 +158,10 @@ static struct nb_outcome move_it(struct nb_procfs *fs, struct nb_key key, enum n
 
 	addresses = calls = 0;
 	sys.move_pages = counting_move_pages;
-	nb_perform(&(struct nb_perform){.fs = fs, .sys = &sys, .node_bucket = &bucket,
-					.all_bucket = &bucket}, &j, &o);
+	nb_perform(
+		&(struct nb_perform){
+			.fs = fs, .sys = &sys, .node_bucket = &bucket, .all_bucket = &bucket},
+		&j, &o);
 	nb_bitmap_done(&j.mem_from);
 	return o;
 }

@@ -17,6 +17,7 @@ static void setup(unsigned n)
 	sys = (struct nb_syscalls){
 		.move_pages = fake_move_pages,
 		.now_us = fake_now,
+		.cpu_us = fake_cpu,
 		.sleep_us = fake_sleep,
 	};
 	settings = (struct nb_settings){
@@ -121,9 +122,9 @@ TEST(pages_statuses)
 		enum nb_refused why;
 		int end;
 	} rows[] = {
-		{-EACCES, NB_REFUSED_SHARED, 0}, {-EBUSY, NB_REFUSED_BUSY, 0},
-		{-EFAULT, NB_REFUSED_ABSENT, 0}, {-ENOENT, NB_REFUSED_ABSENT, 0},
-		{-EIO, NB_REFUSED_OTHER, 0},     {-ENOSYS, NB_REFUSED_OTHER, 0},
+		{-EACCES, NB_REFUSED_SHARED, 0},      {-EBUSY, NB_REFUSED_BUSY, 0},
+		{-EFAULT, NB_REFUSED_ABSENT, 0},      {-ENOENT, NB_REFUSED_ABSENT, 0},
+		{-EIO, NB_REFUSED_OTHER, 0},          {-ENOSYS, NB_REFUSED_OTHER, 0},
 		{-ENOMEM, NB_REFUSED_NOMEM, -ENOMEM},
 	};
 
@@ -356,8 +357,8 @@ TEST(pages_shared_mapping)
 		  "%llx default anon=30000 dirty=30000 mapmax=9 N0=30000 kernelpagesize_kB=4\n",
 		  BASE);
 	_cleanup_ranges_ struct nb_ranges ranges = {};
-	REQUIRE(nb_ranges_read(move.task_fd, &(struct nb_range_options){.from = &from},
-			       &ranges) == 0);
+	REQUIRE(nb_ranges_read(move.task_fd, &(struct nb_range_options){.from = &from}, &ranges) ==
+		0);
 	CHECK_INT(nb_pages_move(&move, &ranges, &res), 0);
 	CHECK(fake.move_calls < 8);
 	CHECK_INT(res.bytes_moved, 0);

@@ -99,7 +99,7 @@ TEST(stat_cut_anywhere)
 	struct nb_stat s = {.pid = 99};
 
 	for (size_t len = 0; len < strlen(text); len++) {
-		__attribute__((cleanup(exact_done))) struct exact e = exact(text, len);
+		EXACT_N(e, text, len);
 		int r = nb_parse_stat(e.p, e.len, &s);
 
 		CHECK_INT(r, len > policy ? 0 : -EINVAL);

@@ -132,7 +132,8 @@ TEST(platform_recovers)
 			struct nb_bitmap zero = set_of("0");
 			struct nb_masks *m;
 
-			_exit(nb_masks_new("", dir, &m) < 0 || nb_masks_set(m, key, key, &zero) < 0);
+			_exit(nb_masks_new("", dir, &m) < 0 ||
+			      nb_masks_set(m, key, key, &zero) < 0);
 		}
 		waitpid(pid, NULL, 0);
 		CHECK_STR(mask_of(k.pid), "0");

@@ -78,7 +78,7 @@ static void refuse_moves(void)
 
 TEST(rights)
 {
-	struct nb_rights all, some;
+	struct nb_rights all = {}, some = {};
 	cap_t caps = cap_get_proc();
 	cap_flag_value_t nice = CAP_CLEAR, ptrace = CAP_CLEAR;
 

@@ -312,6 +312,7 @@ TEST(odd_processes)
 	CHECK_INT(flags_of(s, 2007), NB_PROC_NO_AFFINITY);
 	CHECK_INT(flags_of(s, 2008), NB_PROC_REALTIME);
 	CHECK_INT(flags_of(s, 2010), NB_PROC_NO_AFFINITY);
+	REQUIRE(s->processes);
 	for (uint32_t i = 1; i < s->n_processes; i++)
 		CHECK(s->processes[i - 1].key.pid < s->processes[i].key.pid);
 }

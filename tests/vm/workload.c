@@ -58,6 +58,8 @@ static const char usage_text[] =
 	"  --span S                  what the summary looks at, from the mark (all the rest)\n"
 	"  --think PERCENT           how busy each thread is (100)\n"
 	"  --grow S                  begins with a quarter of the memory, has all after S seconds\n"
+	"  --spawn S                 after S seconds each has a thread and a child more, that "
+	"sleep\n"
 	"  --thp                     huge pages\n"
 	"  --mark FILE               the span begins when this file appears\n"
 	"  --ready FILE              gets the pids, when all have started\n";
@@ -136,6 +138,7 @@ static void parse_options(int argc, char **argv)
 		{"run", required_argument, NULL, 'r'},
 		{"release-after", required_argument, NULL, 'R'},
 		{"duration", required_argument, NULL, 'd'},
+		{"spawn", required_argument, NULL, 'w'},
 		{"span", required_argument, NULL, 'S'},
 		{"think", required_argument, NULL, 'k'},
 		{"grow", required_argument, NULL, 'g'},
@@ -177,6 +180,9 @@ static void parse_options(int argc, char **argv)
 			break;
 		case 'd':
 			opt.duration_s = parse_number("--duration", optarg, 1, 2000);
+			break;
+		case 'w':
+			opt.spawn_s = parse_number("--spawn", optarg, 1, 2000);
 			break;
 		case 'S':
 			opt.span_s = parse_number("--span", optarg, 1, 2000);

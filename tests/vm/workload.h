@@ -28,7 +28,7 @@ struct set_list {
 };
 
 struct options {
-	unsigned procs, threads, mb, duration_s, busy_pct, grow_s, span_s;
+	unsigned procs, threads, mb, duration_s, busy_pct, grow_s, span_s, spawn_s;
 	bool private, thp;
 	struct set_list place, run;
 	unsigned n_release;

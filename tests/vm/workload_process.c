@@ -9,6 +9,8 @@
 #include <linux/mempolicy.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +228,27 @@ static uint64_t grown(uint64_t size, uint64_t age_ns)
 	return now < PAGE_BYTES ? PAGE_BYTES : now / PAGE_BYTES * PAGE_BYTES;
 }
 
+/* An heir of the calling thread's mask: a thread, and a process, that sleep. */
+static void *sleep_for_ever(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void spawn(pid_t *ret_child)
+{
+	char name[] = "sleep", seconds[] = "3000", *argv[] = {name, seconds, NULL};
+	pthread_t thread;
+
+	/* Not by fork(): that would share, and then copy, all the memory. */
+	if (posix_spawnp(ret_child, name, NULL, NULL, argv, environ) != 0)
+		die("no sleep");
+	if (pthread_create(&thread, NULL, sleep_for_ever, NULL) != 0)
+		die("pthread_create failed");
+	pthread_detach(thread);
+}
+
 static void *work(void *arg)
 {
 	struct worker *w = arg;
@@ -236,6 +259,7 @@ static void *work(void *arg)
 	/* Threads that share begin apart. */
 	uint64_t offset =
 		opt.private ? 0 : w->size / CHUNK_BYTES * w->index / opt.threads * CHUNK_BYTES;
+	pid_t heir = 0;
 	bool released = false;
 
 	run_on(w->cpu);
@@ -253,6 +277,9 @@ static void *work(void *arg)
 				release_memory(w->memory, (uint64_t)opt.mb << 20);
 			released = true;
 		}
+		if (opt.spawn_s > 0 && heir == 0 && w->index == 0 &&
+		    now - start >= opt.spawn_s * 1000000000ull)
+			spawn(&heir);
 		if (opt.grow_s > 0)
 			limit = grown(w->size, now - start);
 		if (offset >= limit)
@@ -271,6 +298,8 @@ static void *work(void *arg)
 			busy_since = now_ns(CLOCK_MONOTONIC);
 		}
 	}
+	if (heir > 0)
+		kill(heir, SIGKILL);
 	return NULL;
 }
 

@@ -23,7 +23,7 @@ grep cpus= /tmp/after >/tmp/masks.after
 check masks-stay cmp /tmp/masks.before /tmp/masks.after
 expect pages-stay "$moved <= 64"
 check says-so test "$(echo "$status" | json_get .mode)" = dry_run
-expect plans "$(echo "$status" | json_get .actions) >= 2"
+expect plans "$(echo "$status" | json_get .totals.cancelled) >= 2"
 expect does-nothing "$(echo "$status" | json_get .totals.bytes_moved) == 0 && $(echo "$status" | json_get .totals.moves) == 0 && $(echo "$status" | json_get .totals.swaps) == 0"
 echo "$tasks" | json_lines >/tmp/tasks
 i=0
@@ -37,7 +37,9 @@ for pid in $workload_pids; do
 		not_ok "local-share-agrees-$i" "daemon: $(value .local_share), workload: $mine"
 	fi
 	[ $i = 2 ] || case $(value .reason) in
-	swap | rotate | cpu_to_memory | memory_to_cpu | both_to_third) ok "would-move-$i" ;;
+	swap | rotate | cpu_to_memory | memory_to_cpu | both_to_third | settling) ok "would-move-$i" ;;
+	# The kernel's scheduler may have put it right meanwhile.
+	local) expect would-move-$i "$mine >= 0.9" ;;
 	*) not_ok "would-move-$i" "reason: $(value .reason)" ;;
 	esac
 	i=$((i + 1))

@@ -10,10 +10,10 @@ no_harm() {
 }
 
 part=2x4
-balance_run 24 --procs 2 --threads 4 --mb 256 --place 1+0,3+2 --run 0+1,2+3
+balance_run 18 --procs 2 --threads 4 --mb 256 --place 1+0,3+2 --run 0+1,2+3
 no_harm 0.5 512
 
 part=1x8
-balance_run 24 --procs 1 --threads 8 --mb 400 --place 0+1+2+3 --run 0+1+2+3
+balance_run 18 --procs 1 --threads 8 --mb 400 --place 0+1+2+3 --run 0+1+2+3
 no_harm 0.25 400
 lab_end
