@@ -62,7 +62,7 @@ const struct nb_config_key nb_config_keys[NB_CONFIG_N_KEYS] = {
 	 .dflt = "1s", .meaning = "Time between two samples."},
 	{KEY(DAEMON, TIME, "max_interval", daemon.max_interval_us), .min = 100 * MS,
 	 .max = 10 * MIN, .dflt = "5s",
-	 .meaning = "How far the expensive reads stretch while there is nothing to do."},
+	 .meaning = "How far reads of numa_maps stretch while nothing changes."},
 	{KEY(DAEMON, BOOL, "dry_run", daemon.dry_run), .max = 1, .dflt = "no",
 	 .meaning = "Decide and report, but change nothing."},
 	{KEY(DAEMON, BOOL, "restore_on_exit", daemon.restore_on_exit), .max = 1, .dflt = "yes",
@@ -125,7 +125,7 @@ const struct nb_config_key nb_config_keys[NB_CONFIG_N_KEYS] = {
 	{KEY(POLICY, ENUM, "ownership", ownership), .choices = ownership, .dflt = "auto",
 	 .meaning = "Learn by write faults which thread owns which pages."},
 	{KEY(POLICY, SIZE, "ownership_max", ownership_max_bytes), .max = 16384 * GIB, .dflt = "16G",
-	 .meaning = "Not for processes with more memory than this."},
+	 .unsupported = true, .meaning = "Not for processes with more memory than this."},
 
 	{KEY(MIGRATE, ENUM, "mover", mover), .choices = mover, .dflt = "auto",
 	 .meaning = "The kernel's call that moves pages."},

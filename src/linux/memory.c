@@ -198,7 +198,8 @@ static int reserve(struct nb_memory *m, uint32_t n)
 }
 
 /* Notes who is asked for, and how urgent each is. */
-static int look(struct nb_memory *m, const struct nb_topology *t, const struct nb_snapshot *s,
+static int look(struct nb_memory *m, const struct nb_topology *t, const struct nb_config *c,
+		const struct nb_snapshot *s,
 		const uint32_t *processes, uint32_t n)
 {
 	int r = 0;
@@ -209,7 +210,8 @@ static int look(struct nb_memory *m, const struct nb_topology *t, const struct n
 		const struct nb_process *p = &s->processes[processes[i]];
 		struct nb_memory_entry *e = nb_memory_find_or_add(m, p->key);
 		struct nb_memory_now now = {
-			.at_us = s->at_us, .anon_bytes = p->anon_bytes, .run_ns = run_time(s, p)};
+			.at_us = s->at_us, .anon_bytes = p->anon_bytes, .run_ns = run_time(s, p),
+			.old_us = c->daemon.max_interval_us};
 
 		if (!e) {
 			r = -ENOMEM;
@@ -253,7 +255,7 @@ int nb_memory_fill(struct nb_memory *m, const struct nb_procfs *fs, const struct
 	}
 	r = reserve(m, n);
 	if (r == 0)
-		r = look(m, t, s, processes, n);
+		r = look(m, t, c, s, processes, n);
 	if (r < 0)
 		return r;
 	nb_memory_due_sort(m->due, n);

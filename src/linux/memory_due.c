@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* A little under whole seconds: ticks come a bit early or late. */
-#define OLD_US 4900000u
+#define OLD_US 4900000u /* where the configuration says nothing */
 #define SLEPT_US 60000000u
 #define SLEPT_NS 50000000u /* of all its threads together, since it was read */
 #define MISPLACED_US 1900000u
@@ -29,7 +29,8 @@ static bool slept(const struct nb_memory_seen *seen, const struct nb_memory_now 
 enum nb_memory_urgency nb_memory_urgency(const struct nb_memory_seen *seen,
 					 const struct nb_memory_now *now)
 {
-	uint64_t age = now->at_us - seen->tried_us, change, old = OLD_US;
+	uint64_t age = now->at_us - seen->tried_us, change;
+	uint64_t old = now->old_us ? now->old_us - now->old_us / 50 : OLD_US;
 
 	if (seen->holds > 0)
 		return NB_MEMORY_NOT_NOW;

@@ -26,6 +26,7 @@ struct nb_memory_now {
 	uint64_t at_us;
 	uint64_t anon_bytes;
 	uint64_t run_ns;
+	uint64_t old_us; /* how far reads stretch while nothing changes; 0: 5 s */
 	bool misplaced; /* most of its memory is not where its threads are */
 	bool bound_young; /* its owner had set a policy, and it began less than a minute ago */
 };

@@ -159,7 +159,7 @@ TEST(config_values)
 	CHECK_INT(c->select.exclude_user.n, 3);
 	CHECK_INT(nb_bitmap_weight(&c->select.exclude_nodes), 5);
 	CHECK_INT(c->settings.min_gain_pmy, 725);
-	CHECK_INT(c->settings.ownership_max_bytes, 3LL << 29);
+	CHECK_INT(c->settings.ownership_max_bytes, 16LL << 30);
 	CHECK_INT(c->settings.rate_limit_bps, 1280LL << 20);
 	CHECK(c->settings.busier_node == NB_BUSIER_ALLOW && !c->settings.swap);
 	REQUIRE(c->n_groups == 3);
@@ -388,13 +388,12 @@ TEST(config_extremes_round_trip)
 		"[daemon]\ninterval = 100ms\nmax_interval = 100ms\n[estimator]\nhalf_life = 100ms\n"
 		"imbalance_pct = 100\n[select]\nmin_cpu = 0%\nmin_memory = 0\nnuma_maps_limit = 0\n"
 		"[policy]\nmovers_per_node = 1\nmin_gain = 0%\nhorizon = 1s\nremote_penalty = 0%\n"
-		"cooldown = 0\nownership_max = 0\n[migrate]\nwhole_limit = 1K\nchunk_time = 1ms\n"
+		"cooldown = 0\n[migrate]\nwhole_limit = 1K\nchunk_time = 1ms\n"
 		"rate_limit = 1M/s\nreserve = 0.01%\n",
 		"[daemon]\ninterval = 60s\nmax_interval = 10min\n[estimator]\nhalf_life = 10min\n"
 		"imbalance_pct = 400\n[select]\nmin_cpu = 10000%\nmin_memory = 1024G\n"
 		"numa_maps_limit = 16384G\n[policy]\nmovers_per_node = 64\nmin_gain = 100%\n"
-		"horizon = 60min\nremote_penalty = 1000%\ncooldown = 60min\nownership_max = "
-		"16384G\n"
+		"horizon = 60min\nremote_penalty = 1000%\ncooldown = 60min\n"
 		"[migrate]\nwhole_limit = 1024G\nchunk_time = 10s\nrate_limit = 1024G/s\nreserve = "
 		"90%\n",
 		("[estimator]\nhalf_life = 61.001s\n[select]\nmin_cpu = 0.1%\nmin_memory = 1025K\n"

@@ -54,6 +54,18 @@ TEST(young_and_bound_is_looked_at_again)
 	CHECK_INT(nb_memory_urgency(&seen, &now), NB_MEMORY_NOT_NOW);
 }
 
+/* max_interval of the configuration. */
+TEST(reads_stretch_as_configured)
+{
+	struct nb_memory_seen seen = read_at(S(100));
+	struct nb_memory_now now = {
+		.at_us = S(110), .anon_bytes = MB(100), .run_ns = S(1) * 1000, .old_us = S(20)};
+
+	CHECK_INT(nb_memory_urgency(&seen, &now), NB_MEMORY_NOT_NOW);
+	now.at_us = S(120);
+	CHECK_INT(nb_memory_urgency(&seen, &now), NB_MEMORY_OLD);
+}
+
 /* E01: a process of 200 GB that costs 20 ms a GB. */
 TEST(expensive_ones_wait_longer)
 {
