@@ -156,6 +156,14 @@ check: check-build lab-programs
 check-long:
 	$(Q)NB_SEEDS=$${NB_SEEDS:-1000} $(MAKE) --no-print-directory check
 
+# How long one planning takes; prints a table and judges nothing.
+$(B)/bench/%: tests/bench/%.c $(B)/libnbcore.a $(B)/flags
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(NB_CFLAGS) $(CFLAGS) $(NB_LDFLAGS) $(LDFLAGS) -o $@ $< $(B)/libnbcore.a $(NB_LIBS)
+.PHONY: bench-plan
+bench-plan: $(B)/bench/plan
+	$(Q)$<
+
 # Everything passes the other compiler too, without a warning.
 C_FILES := $(sort $(wildcard src/*/*.c conf/*.c tests/*/*.c))
 .PHONY: clang
