@@ -128,6 +128,23 @@ TEST(once_same_bytes_each_time)
 	clean(dir);
 }
 
+/* A guest of the lab, captured by tests/mkfixture: two processes, each on the node of the
+ * other's memory. */
+TEST(once_captured_guest)
+{
+	static const char dir[] = "tests/fixtures/captured/crossed";
+	char *first = look(dir, true), *second = look(dir, true), buf[NB_FIELD_MAX];
+	struct json_object *all = json_tokener_parse(first);
+
+	CHECK_STR(second, first);
+	CHECK_STR(nb_field_text(find_task(all, 106), "reason", buf), "swap");
+	CHECK_STR(nb_field_text(find_task(all, 107), "reason", buf), "swap");
+	CHECK_STR(nb_field_share(find_task(all, 106), "local_share", buf), "1 %");
+	json_object_put(all);
+	free(first);
+	free(second);
+}
+
 /* When each instant says when it was, that holds. */
 TEST(once_instants_with_a_time)
 {
