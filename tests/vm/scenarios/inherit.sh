@@ -7,7 +7,11 @@
 
 lines() { masks $workload_pids $heirs | grep cpus=; }
 held() { lines | grep -vc 'cpus=0-3$'; }
-all_held() { [ "$(held)" = 4 ]; }
+# One of the two may have come home by itself, and is not held then.
+all_held() {
+	n_held=$(held)
+	[ "$n_held" = 4 ] || { [ "$n_held" -ge 2 ] && near "$(recent all)" 1; }
+}
 have_heirs() {
 	heirs=$(pidof sleep)
 	[ "$(echo "$heirs" | wc -w)" = 2 ]
@@ -21,7 +25,7 @@ run_one() {
 	check holds wait_until 13 all_held
 	check heirs wait_until 30 have_heirs
 	sleep 4
-	expect held-from-birth "$(lines | wc -l) == 8 && $(held) == 8"
+	expect held-from-birth "$(lines | wc -l) == 8 && $(held) >= 2 * $n_held"
 }
 
 part=stop

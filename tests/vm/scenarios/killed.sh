@@ -5,15 +5,19 @@
 # A daemon that was killed could not put the masks back: the next one does, or --restore.
 
 held() { masks $workload_pids | grep cpus= | grep -vc 'cpus=0-3$'; }
-all_held() { [ "$(held)" = 4 ]; }
+# One of the two may have come home by itself, and is not held then.
+all_held() {
+	n_held=$(held)
+	[ "$n_held" = 4 ] || { [ "$n_held" -ge 2 ] && near "$(recent all)" 1; }
+}
 # A workload whose threads a daemon holds that is killed then.
 kill_one() {
-	start_workload --procs 2 --threads 2 --mb 128 --place 1,0 --run 0,1 --duration 60
+	start_workload --procs 2 --threads 2 --mb 128 --place 1,0 --run 0,1 --duration 90
 	sleep 1
 	start_daemon
-	check holds wait_until 15 all_held
+	check holds wait_until 25 all_held
 	end_daemon KILL 2>/dev/null
-	expect still-held "$(held) == 4"
+	expect still-held "$(held) == $n_held"
 }
 
 part=restore
